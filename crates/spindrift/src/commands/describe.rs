@@ -14,7 +14,10 @@ use super::{
     AlreadyReported, Context,
     get::{Fetch, FetchedObject, QueryFlags, Target, resolve},
 };
-use crate::complete;
+use crate::{
+    complete,
+    hub::{Client, Selection},
+};
 use events::{Events, are_neighbours};
 
 const EXAMPLES: &str = "Examples:
@@ -90,6 +93,24 @@ impl Describe {
         }
         Err(AlreadyReported.into())
     }
+}
+
+/// Describes one object, with its events if the hub has them; none if it does not exist.
+pub(super) async fn describe_object(
+    hub: &Client,
+    kind: &str,
+    name: &str,
+    selection: Selection,
+) -> anyhow::Result<Option<String>> {
+    let name = name.to_owned();
+    let targets = resolve(hub, kind, std::slice::from_ref(&name)).await?;
+    let Some(target) = targets.first() else { return Ok(None) };
+    let selection = Selection { kind: Some(kind.to_owned()), name: Some(name), ..selection };
+    let Some(found) = hub.page(&selection, None).await?.items.into_iter().next() else { return Ok(None) };
+    let found = [FetchedObject { account: found.account, value: serde_json::from_str(found.object.get())? }];
+    let [object] = &found;
+    let events = Events::of(hub, target, &found).await.ok();
+    Ok(Some(page(target, object, events.as_ref().map(|events| events.about(object)))))
 }
 
 fn page(target: &Target, object: &FetchedObject, events: Option<&[Value]>) -> String {

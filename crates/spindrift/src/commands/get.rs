@@ -30,7 +30,7 @@ use crate::{
 pub(crate) use documents::mark;
 pub(crate) use fetch::{Fetch, FetchedObject};
 pub(crate) use output::yaml;
-pub(crate) use target::{QueryFlags, Target, resolve};
+pub(crate) use target::{QueryFlags, Target, check_accounts, resolve};
 
 const EXAMPLES: &str = "Examples:
   # List all pods in namespace default, in all accounts

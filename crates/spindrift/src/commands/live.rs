@@ -10,10 +10,12 @@
 //! from the accounts.
 
 mod changes;
+mod details;
 mod fleet;
 mod rate;
 mod screen;
 mod state;
+mod status;
 mod view;
 
 use std::{io::IsTerminal, time::Duration};
@@ -30,11 +32,15 @@ use tokio::{
     time::MissedTickBehavior,
 };
 
-use super::Context;
+use super::{
+    Context,
+    get::{check_accounts, resolve},
+};
 use crate::{
     complete,
     hub::{Account, Client, HubError, Selection, WatchEvent},
 };
+use details::{Details, OpenRequest};
 use screen::{Input, Screen};
 use state::{KeyAction, State};
 use view::Palette;
@@ -48,8 +54,8 @@ const EXAMPLES: &str = "Examples:
 
 /// Display the accounts and their newest changes, updated live.
 ///
-/// Shows the state, the change rate and the problems of each account, and the newest changes, on the full screen. Press ?
-/// for the keys and q to quit.
+/// Shows the state, the change rate and the problems of each account, and the newest changes with the state that changed,
+/// on the full screen. Enter describes the object of a change. Press ? for the keys and q to quit.
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, override_usage = "spindrift live [-a ACCOUNT] [-k KIND] [options]")]
 pub(crate) struct Live {
@@ -82,11 +88,26 @@ const PACE: Duration = Duration::from_secs(2);
 
 impl Live {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+        let Self { account, kind, namespace, selector } = self;
+        let hub = context.hub()?;
+        // A mistyped name would leave the screen empty for ever.
+        if let Some(accounts) = &account {
+            check_accounts(&hub, &accounts.split(',').map(str::to_owned).collect::<Vec<_>>()).await?;
+        }
+        if let Some(kinds) = &kind
+            && let Some(uncached) =
+                resolve(&hub, kinds, &[]).await?.iter().find(|target| !target.resource.cached)
+        {
+            bail!(
+                "{} are not cached by the hub; list them with: spindrift get {kinds}",
+                uncached.resource.plural
+            );
+        }
         if !std::io::stdout().is_terminal() || !std::io::stdin().is_terminal() {
             bail!("live needs a terminal; in scripts, use: spindrift accounts -w, spindrift get TYPE -A -w");
         }
-        let Self { account, kind, namespace, selector } = self;
-        let hub = context.hub()?;
+        let options = [("-a", &account), ("-k", &kind), ("-n", &namespace), ("-l", &selector)];
+        let options = options.map(|(flag, value)| value.as_ref().map(|value| format!(" {flag} {value}")));
         let selection = Selection {
             account,
             kind,
@@ -98,6 +119,7 @@ impl Live {
         // Before the screen opens, so that an unreachable hub is an ordinary error.
         let position = hub.page(&selection, None).await?.position;
         let mut state = State::new(hub.url(), TimeZone::system());
+        state.options = options.into_iter().flatten().collect();
         state.accounts(hub.accounts().await?);
         let told = hub.watch(selection, Some(position));
         follow(hub, state, told, Palette::new(context.color)).await
@@ -117,7 +139,8 @@ async fn follow(
     let (mut screen, mut input_rx) = Screen::open()?;
     let mut tasks = JoinSet::new();
     let (accounts_tx, mut accounts_rx) = mpsc::channel(1);
-    tasks.spawn(ask_for_accounts(hub, accounts_tx));
+    let (details_tx, mut details_rx) = mpsc::channel(1);
+    tasks.spawn(ask_for_accounts(hub.clone(), accounts_tx));
     let mut frames = tokio::time::interval(FRAME);
     frames.set_missed_tick_behavior(MissedTickBehavior::Skip);
     loop {
@@ -130,8 +153,15 @@ async fn follow(
                 _ = hang_up.recv() => return Ok(()),
                 _ = interrupt.recv() => return Ok(()),
                 input = input_rx.recv() => match input {
-                    Some(Input::Key(key)) if state.key(key) == KeyAction::Leave => return Ok(()),
-                    Some(Input::Key(_) | Input::Resized) => break,
+                    Some(Input::Key(key)) => match state.key(key) {
+                        KeyAction::Leave => return Ok(()),
+                        KeyAction::Stay => break,
+                        KeyAction::Open(request) => {
+                            tasks.spawn(open(request, hub.clone(), details_tx.clone()));
+                            break;
+                        }
+                    },
+                    Some(Input::Resized) => break,
                     None => bail!("the terminal was closed"),
                 },
                 _ = frames.tick() => break,
@@ -139,10 +169,19 @@ async fn follow(
                     Ok(accounts) => state.accounts(accounts),
                     Err(error) => state.away(&error, Timestamp::now()),
                 },
+                Some(details) = details_rx.recv() => {
+                    state.opened(details);
+                    break;
+                }
                 Some(told) = told.next() => state.told(told?, Timestamp::now()),
             }
         }
     }
+}
+
+async fn open(request: OpenRequest, hub: Client, details_tx: mpsc::Sender<Details>) {
+    // The view is closed if nobody receives it.
+    _ = details_tx.send(request.run(hub).await).await;
 }
 
 async fn ask_for_accounts(hub: Client, accounts_tx: mpsc::Sender<Result<Vec<Account>, HubError>>) {

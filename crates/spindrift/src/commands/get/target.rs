@@ -234,17 +234,22 @@ impl QueryFlags {
 
     /// Fails if a selected account does not exist, since an empty result would be misleading.
     pub(crate) async fn check_accounts(&self, hub: &Client) -> anyhow::Result<()> {
-        if self.accounts.is_empty() {
-            return Ok(());
+        check_accounts(hub, &self.accounts).await
+    }
+}
+
+/// Fails if the hub has no account of one of these names.
+pub(crate) async fn check_accounts(hub: &Client, accounts: &[String]) -> anyhow::Result<()> {
+    if accounts.is_empty() {
+        return Ok(());
+    }
+    let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
+    match accounts.iter().find(|account| !known.contains(account)) {
+        None => Ok(()),
+        Some(unknown) if known.is_empty() => {
+            bail!("account {unknown:?} not found: no agent has connected to the hub yet")
         }
-        let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
-        match self.accounts.iter().find(|account| !known.contains(account)) {
-            None => Ok(()),
-            Some(unknown) if known.is_empty() => {
-                bail!("account {unknown:?} not found: no agent has connected to the hub yet")
-            }
-            Some(unknown) => bail!("account {unknown:?} not found; the hub has {}", known.join(", ")),
-        }
+        Some(unknown) => bail!("account {unknown:?} not found; the hub has {}", known.join(", ")),
     }
 }
 

@@ -1,10 +1,12 @@
 //! Newest changes, and the filter for those that are shown.
 
-use std::collections::{HashSet, VecDeque};
+use std::collections::{HashMap, VecDeque};
 
 use jiff::{SignedDuration, Timestamp};
-use serde::Deserialize;
+use serde_json::Value;
+use spindrift_printer::{KindRef, cell_text};
 
+use super::status::{ObjectHealth, ObjectStatus};
 use crate::hub::{DeletedObject, Object};
 
 /// One change.
@@ -12,10 +14,18 @@ use crate::hub::{DeletedObject, Object};
 pub(super) struct ChangeEntry {
     pub(super) at: Timestamp,
     pub(super) account: String,
+    pub(super) group: String,
     pub(super) kind: String,
     pub(super) namespace: String,
     pub(super) name: String,
     pub(super) change_type: ChangeType,
+    /// State that changed, or reason and message of an event.
+    pub(super) detail: String,
+    pub(super) health: ObjectHealth,
+    /// Group and kind of the object that an event is about; namespace and name are those of that object.
+    pub(super) about: Option<(String, String)>,
+    /// Number in the order of arrival.
+    pub(super) number: u64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -29,51 +39,74 @@ pub(super) enum ChangeType {
 #[derive(Debug, Default)]
 pub(super) struct Changes {
     kept: VecDeque<ChangeEntry>,
-    /// Uids that have been seen, oldest first, and the same uids as a set.
+    /// Uids that have been seen, oldest first, and the newest states of these objects.
     order: VecDeque<String>,
-    seen: HashSet<String>,
+    seen: HashMap<String, ObjectStatus>,
+    /// Number of the newest change.
+    newest: u64,
     /// Changes that arrived while the list is paused.
     waiting: Option<Vec<ChangeEntry>>,
 }
 
 /// Maximum number of changes: many screens.
 const KEPT: usize = 2000;
-/// Maximum number of uids: 40 bytes each, half a megabyte.
+/// Maximum number of uids: with their states some 300 bytes each, three megabytes.
 const SEEN: usize = 10_000;
 /// Maximum age of an object whose first event counts as its creation; the watch does not distinguish.
 const NEW: SignedDuration = SignedDuration::from_secs(30);
-
-/// Fields of an object that are needed.
-#[derive(Deserialize)]
-struct ObjectBody {
-    metadata: ObjectMetadata,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct ObjectMetadata {
-    creation_timestamp: Option<Timestamp>,
-}
 
 // === impl Changes ===
 
 impl Changes {
     pub(super) fn upsert(&mut self, object: Object, at: Timestamp) {
-        let body: Option<ObjectBody> = serde_json::from_str(object.object.get()).ok();
-        let created = body.and_then(|body| body.metadata.creation_timestamp);
-        let young = created.is_some_and(|created| at.duration_since(created) < NEW);
+        let Object { account, group, kind, namespace, name, uid, object, .. } = object;
+        let body: Value = serde_json::from_str(object.get()).unwrap_or_default();
+        let created = text(&body, "/metadata/creationTimestamp").parse::<Timestamp>();
+        let young = created.is_ok_and(|created| at.duration_since(created) < NEW);
+        let status = ObjectStatus::of(KindRef { group: &group, kind: &kind }, &body, at);
+        let (detail, health) = (status.since(self.seen.get(&uid)), status.health());
         let change_type =
-            if self.see(object.uid) && young { ChangeType::Created } else { ChangeType::Changed };
-        let Object { account, kind, namespace, name, .. } = object;
-        self.push(ChangeEntry { at, account, kind, namespace, name, change_type });
+            if self.see(uid, status) && young { ChangeType::Created } else { ChangeType::Changed };
+        let entry = ChangeEntry {
+            at,
+            account,
+            group,
+            kind,
+            namespace,
+            name,
+            change_type,
+            detail,
+            health,
+            about: None,
+            number: 0,
+        };
+        self.push(if entry.kind == "Event" { entry.of_event(&body) } else { entry });
     }
 
     pub(super) fn delete(&mut self, object: DeletedObject, at: Timestamp) {
-        let DeletedObject { account, kind, namespace, name, .. } = object;
-        self.push(ChangeEntry { at, account, kind, namespace, name, change_type: ChangeType::Deleted });
+        let DeletedObject { account, group, kind, namespace, name } = object;
+        // Events expire after an hour; that is no news.
+        if kind == "Event" {
+            return;
+        }
+        self.push(ChangeEntry {
+            at,
+            account,
+            group,
+            kind,
+            namespace,
+            name,
+            change_type: ChangeType::Deleted,
+            detail: String::new(),
+            health: ObjectHealth::Good,
+            about: None,
+            number: 0,
+        });
     }
 
-    fn push(&mut self, change: ChangeEntry) {
+    fn push(&mut self, mut change: ChangeEntry) {
+        self.newest += 1;
+        change.number = self.newest;
         match &mut self.waiting {
             Some(waiting) if waiting.len() < KEPT => waiting.push(change),
             // After a long pause, only the newest changes are shown.
@@ -88,9 +121,9 @@ impl Changes {
         }
     }
 
-    /// Whether this is the first event of the object.
-    fn see(&mut self, uid: String) -> bool {
-        if !self.seen.insert(uid.clone()) {
+    /// Stores the state of the object; whether this is its first event.
+    fn see(&mut self, uid: String, status: ObjectStatus) -> bool {
+        if self.seen.insert(uid.clone(), status).is_some() {
             return false;
         }
         self.order.push_back(uid);
@@ -135,9 +168,47 @@ impl ChangeEntry {
     }
 
     fn contains(&self, text: &str) -> bool {
-        let Self { account, kind, change_type, .. } = self;
-        format!("{account} {} {kind} {}", change_type.word(), self.path()).to_lowercase().contains(text)
+        let Self { account, kind, change_type, detail, .. } = self;
+        let line = format!("{account} {} {kind} {} {detail}", change_type.word(), self.path());
+        line.to_lowercase().contains(text)
     }
+
+    /// Entry of an event: its reason and message, and the object that it is about.
+    fn of_event(mut self, event: &Value) -> Self {
+        let (reason, message) = (text(event, "/reason"), text(event, "/message"));
+        self.detail = format!("{reason}: {}", one_line(message));
+        if let Some(count) = event["count"].as_u64().filter(|count| *count > 1) {
+            self.detail = format!("{} (x{count})", self.detail);
+        }
+        self.health = if text(event, "/type") == "Warning" { ObjectHealth::Bad } else { ObjectHealth::Good };
+        let kind = text(event, "/involvedObject/kind");
+        let name = text(event, "/involvedObject/name");
+        if !kind.is_empty() && !name.is_empty() {
+            let version = text(event, "/involvedObject/apiVersion");
+            let group = version.split_once('/').map(|(group, _)| group).unwrap_or_default();
+            self.about = Some((group.to_owned(), kind.to_owned()));
+            self.name = name.to_owned();
+            self.namespace = text(event, "/involvedObject/namespace").to_owned();
+        }
+        self
+    }
+
+    /// Kind, or the kind that an event is about.
+    pub(super) fn shown_kind(&self) -> String {
+        match &self.about {
+            Some((_, kind)) => format!("Event {kind}"),
+            None => self.kind.clone(),
+        }
+    }
+}
+
+fn text<'a>(object: &'a Value, pointer: &str) -> &'a str {
+    object.pointer(pointer).and_then(Value::as_str).unwrap_or_default()
+}
+
+/// Text without line breaks and escape sequences.
+fn one_line(text: &str) -> String {
+    cell_text(&text.into())
 }
 
 // === impl ChangeType ===
@@ -148,6 +219,15 @@ impl ChangeType {
             Self::Created => "created",
             Self::Changed => "changed",
             Self::Deleted => "deleted",
+        }
+    }
+
+    /// Word in one character.
+    pub(super) fn sign(self) -> &'static str {
+        match self {
+            Self::Created => "+",
+            Self::Changed => "~",
+            Self::Deleted => "-",
         }
     }
 }
@@ -186,6 +266,21 @@ mod tests {
             shown(&changes, ""),
             ["changed shop/odd", "changed shop/new", "created shop/new", "changed shop/old"]
         );
+    }
+
+    #[test]
+    fn an_event_shows_its_reason_and_the_object_that_it_is_about() {
+        let text = r#"{"account":"eu","group":"","version":"v1","kind":"Event","namespace":"shop","name":"web.17f","uid":"e",
+            "resourceVersion":"1","object":{"metadata":{},"type":"Warning","reason":"BackOff","count":3,
+            "message":"Back-off restarting\nfailed container",
+            "involvedObject":{"kind":"Pod","apiVersion":"v1","name":"web","namespace":"shop"}}}"#;
+        let mut changes = Changes::default();
+        changes.upsert(serde_json::from_str(text).unwrap(), now());
+        let event = changes.matching(None, "backoff").next().unwrap();
+        assert_eq!((event.shown_kind().as_str(), event.path().as_str()), ("Event Pod", "shop/web"));
+        assert!(event.detail.starts_with("BackOff: Back-off restarting"), "{}", event.detail);
+        assert!(event.detail.ends_with("(x3)") && !event.detail.contains('\n'), "{}", event.detail);
+        assert_eq!(event.health, ObjectHealth::Bad);
     }
 
     #[test]

@@ -1,6 +1,7 @@
 //! Drawing of the state: two columns on wide terminals, else one above the other.
 
 mod changes;
+mod details;
 mod fleet;
 mod help;
 #[cfg(test)]
@@ -15,7 +16,7 @@ use ratatui::{
     widgets::{Block, BorderType, Paragraph},
 };
 
-use super::state::State;
+use super::state::{Pane, State};
 
 /// Styles, with or without colors.
 #[derive(Debug, Clone, Copy)]
@@ -25,7 +26,6 @@ pub(super) struct Palette {
 
 /// Styles without colors.
 const STRONG: Style = Style::new().add_modifier(Modifier::BOLD);
-const CURSOR: Style = Style::new().add_modifier(Modifier::REVERSED);
 
 /// Smallest usable terminal.
 const SMALLEST: (u16, u16) = (60, 12);
@@ -73,6 +73,9 @@ pub(super) fn draw(frame: &mut Frame<'_>, state: &State, palette: Palette, now: 
     fleet::draw(frame, fleet, state, palette, now);
     fleet::draw_problems(frame, problem_area, &problems, palette);
     changes::draw(frame, changes, state, palette);
+    if let Some(opened) = &state.details {
+        details::draw(frame, body, opened, palette);
+    }
     if state.help {
         help::draw(frame, area, palette);
     }
@@ -117,7 +120,7 @@ fn draw_foot(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette)
     let keys = [
         ("q", "quit"),
         ("↑↓", "move"),
-        ("⏎", "only this account"),
+        ("⏎", if state.pane == Pane::Changes { "open the object" } else { "only this account" }),
         ("tab", "pane"),
         ("/", "filter"),
         ("p", "pause"),
@@ -183,6 +186,12 @@ impl Palette {
 
     fn focus(self) -> Style {
         self.tinted(Color::Cyan)
+    }
+
+    /// Row at the cursor. Not reversed: bars and colored cells would become solid blocks.
+    fn cursor(self) -> Style {
+        let strong = Style::new().add_modifier(Modifier::BOLD);
+        if self.color { strong.bg(Color::Indexed(236)) } else { strong }
     }
 
     fn good(self) -> Style {

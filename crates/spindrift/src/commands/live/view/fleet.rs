@@ -9,7 +9,7 @@ use ratatui::{
 };
 use spindrift_printer::since;
 
-use super::{CURSOR, Palette, STRONG, frame_of, rate, thousands};
+use super::{Palette, STRONG, frame_of, rate, thousands};
 use crate::commands::live::{
     fleet::{self, Health},
     rate::HISTORY,
@@ -23,9 +23,11 @@ const RATE: u16 = 9;
 const SEEN: u16 = 6;
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Palette, now: Timestamp) {
+    let (all, rows) = (state.fleet.len(), usize::from(area.height.saturating_sub(3)));
+    let shown = if all > rows { format!(", {rows} shown") } else { String::new() };
     let title = match &state.chosen {
-        Some(account) => format!("Fleet ({}), only {account}", state.fleet.len()),
-        None => format!("Fleet ({})", state.fleet.len()),
+        Some(account) => format!("Fleet ({all}{shown}), only {account}"),
+        None => format!("Fleet ({all}{shown})"),
     };
     let block = frame_of(&title, state.pane == Pane::Fleet, palette);
     if state.fleet.len() == 0 {
@@ -50,7 +52,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, state: &State, palette: Pa
     let widths = [name, STATE, OBJECTS, RATE, bars, SEEN].map(Constraint::Length);
     let table = Table::new(rows, widths)
         .header(header.style(STRONG))
-        .row_highlight_style(if state.pane == Pane::Fleet { CURSOR } else { STRONG })
+        .row_highlight_style(if state.pane == Pane::Fleet { palette.cursor() } else { STRONG })
         .highlight_symbol("▸ ")
         .block(block);
     let mut position = TableState::default().with_selected(state.cursor);

@@ -11,10 +11,13 @@ use super::{Palette, frame_of};
 const TEXT: &str = "\
 ↑ ↓ j k       move in the pane; PgUp, PgDn, Home and End too
 tab           the other pane
-enter         only changes of the account at the cursor; again: of all
+enter         in Fleet: only changes of this account; again: of all
+              in Changes: describe the object, esc closes it
 /             only changes that contain a text; esc: all again
 p, space      pause the changes; new ones are kept
 q, ctrl-c     quit
+
++ ~ -         created, changed, deleted; red: failing, yellow: not ready
 
 live          every kind is listed and watched
 syncing 8/12  8 of 12 kinds are listed; the others follow
@@ -23,7 +26,7 @@ stale         no agent caches it now: its objects may be outdated
 SEEN          time since the last message of its agent";
 
 pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, palette: Palette) {
-    let (width, height) = (70, 14);
+    let (width, height) = (72, 17);
     let place = area.centered(Constraint::Length(width), Constraint::Length(height));
     frame.render_widget(Clear, place);
     let block = frame_of("Help, any key closes it", true, palette);
