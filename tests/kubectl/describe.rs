@@ -1,6 +1,16 @@
 //! The output of `spindrift describe` is that of `kubectl describe`.
 
+use std::cell::Cell;
+
+use spindrift_testkit::eventually;
+
 use crate::fleet::{ACCOUNTS, Fleet};
+
+/// Kinds whose descriptions are compared line by line. Of Secrets the hub has only the metadata.
+const KINDS: [&str; 18] = [
+    "pods", "deploy", "rs", "sts", "ds", "jobs", "cj", "svc", "ing", "nodes", "ns", "cm", "sa", "pvc", "pv",
+    "hpa", "rc", "wd",
+];
 
 /// Words of a page, without its layout.
 fn words(text: &str) -> Vec<&str> {
@@ -54,4 +64,41 @@ async fn an_object_of_several_accounts_has_a_page_for_each() {
     let missing = fleet.spindrift(&["describe", "pod", "nobody"]).await;
     assert_eq!(missing.stderr, "Error from server (NotFound): pods \"nobody\" not found\n");
     assert_eq!(missing.code, Some(1));
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn descriptions_are_those_of_kubectl_line_by_line() {
+    let fleet = Fleet::shared().await;
+    // Ages tick between the two commands, so that a kind may need several attempts.
+    let kinds = Cell::new(KINDS.to_vec());
+    eventually!("spindrift describe prints what kubectl does", crate::watch::LONG, {
+        let (mut differing, mut differences) = (Vec::new(), Vec::new());
+        for kind in kinds.take() {
+            if let Err(difference) = compare(fleet, kind).await {
+                differing.push(kind);
+                differences.push(format!("{kind}: {difference}"));
+            }
+        }
+        kinds.set(differing);
+        if differences.is_empty() { Ok(()) } else { Err(differences.join("\n\n")) }
+    });
+}
+
+/// Compares the descriptions of all objects of a kind.
+async fn compare(fleet: &Fleet, kind: &str) -> Result<(), String> {
+    let words = ["describe", kind, "-n", "shop"];
+    // kubectl omits the events of several objects by default.
+    let theirs = fleet.cluster.kubectl(&[&words[..], &["--show-events=true"]].concat()).await;
+    let theirs = theirs.map_err(|error| error.to_string())?;
+    let printed = fleet.spindrift(&[&words[..], &["-a", ACCOUNTS[0]]].concat()).await;
+    let is_account = |line: &&str| line.starts_with("Account:");
+    let ours: Vec<_> = printed.stdout.lines().filter(|line| !is_account(line)).collect();
+    let theirs: Vec<_> = theirs.lines().collect();
+    if ours == theirs && !ours.is_empty() {
+        return Ok(());
+    }
+    let differs = ours.iter().zip(&theirs).position(|(ours, theirs)| ours != theirs);
+    let at = differs.unwrap_or(ours.len().min(theirs.len()));
+    let around = |lines: &[&str]| lines[at.saturating_sub(8)..lines.len().min(at + 4)].join("\n");
+    Err(format!("{}ours:\n{}\nkubectl:\n{}", printed.stderr, around(&ours), around(&theirs)))
 }

@@ -36,6 +36,11 @@ async fn an_impossible_request_is_reported_with_the_remedy() {
         (&["get", "pods", "svc/x"], "there is no need to specify a resource type as a separate argument"),
         (&["get", "pods", "-l", "a b"], "labelSelector"),
         (&["get", "pods", "--field-selector", "x"], "fieldSelector"),
+        (&["get", "pods", "--field-selector", "status.phsae=Running"], "did you mean status.phase?"),
+        (&["get", "svc", "--field-selector", "status.phase=Running"], "expected one of "),
+        (&["get", "pdos"], "did you mean pods?"),
+        (&["describe", "deploymnet"], "did you mean deployment?"),
+        (&["get", "pods", "-a", "north-*"], "account \"north-*\" not found; the hub has east, west"),
     ] {
         let printed = fleet.spindrift(args).await;
         assert!(
@@ -65,4 +70,23 @@ async fn a_reader_that_has_had_enough_ends_it_quietly() {
     child.stdout.take().unwrap().read_exact(&mut first).unwrap();
     let output = tokio::task::spawn_blocking(move || child.wait_with_output().unwrap()).await.unwrap();
     assert_eq!(Printed::of(output), Printed { stdout: String::new(), stderr: String::new(), code: Some(0) });
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn an_unknown_parameter_of_rest_is_refused_with_the_allowed_ones() {
+    let fleet = Fleet::shared().await;
+    for (path, expected) in [
+        ("/v1/objects?knd=pods", "did you mean kind? expected account, kind, namespace,"),
+        ("/v1/objects?kind=pods&fieldSelecter=a%3Db", "did you mean fieldSelector?"),
+        ("/v1/objects/watch?knd=pods", "unknown parameter \"knd\""),
+        ("/v1/objects?kind=pods&fieldSelector=status.phsae%3DRunning", "did you mean status.phase?"),
+        ("/v1/operations?stat=failed", "did you mean state? expected account, state, limit"),
+        ("/v1/watches?accounts=east", "did you mean account?"),
+    ] {
+        let response = reqwest::get(format!("{}{path}", fleet.hub.url())).await.unwrap();
+        assert_eq!(response.status(), 400, "{path}");
+        let text = response.text().await.unwrap();
+        let message = serde_json::from_str::<serde_json::Value>(&text).unwrap()["message"].to_string();
+        assert!(message.replace("\\\"", "\"").contains(expected), "{path}: {message}");
+    }
 }

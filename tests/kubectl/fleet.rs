@@ -127,6 +127,27 @@ async fn load(cluster: &Cluster) {
             "uid": cluster.kubectl(&uid).await.unwrap() },
     });
     cluster.kubectl_stdin(&apply, &event.to_string()).await.unwrap();
+    load_replica_sets(cluster).await;
+}
+
+/// Two replica sets of a deployment: one with its template, and an older one.
+async fn load_replica_sets(cluster: &Cluster) {
+    let read = ["get", "deploy", "described", "-n", "shop", "-o", "json"];
+    let deployment: Value = serde_json::from_str(&cluster.kubectl(&read).await.unwrap()).unwrap();
+    for (name, image) in
+        [("described-1", "registry.example.com/main:0"), ("described-2", "registry.example.com/main:1")]
+    {
+        let mut template = deployment["spec"]["template"].clone();
+        template["spec"]["containers"][0]["image"] = image.into();
+        template["metadata"]["labels"]["pod-template-hash"] = name.into();
+        let labels = json!({ "app": "described", "pod-template-hash": name });
+        let owner = json!({ "apiVersion": "apps/v1", "kind": "Deployment", "name": "described", "controller": true,
+            "uid": deployment["metadata"]["uid"] });
+        let set = json!({ "apiVersion": "apps/v1", "kind": "ReplicaSet",
+            "metadata": { "name": name, "namespace": "shop", "labels": labels, "ownerReferences": [owner] },
+            "spec": { "replicas": 2, "selector": { "matchLabels": labels }, "template": template } });
+        cluster.kubectl_stdin(&["apply", "--server-side", "-f", "-"], &set.to_string()).await.unwrap();
+    }
 }
 
 // === impl Printed ===

@@ -10,4 +10,5 @@ mod errors;
 mod fleet;
 mod selection;
 mod tables;
+mod terminal;
 mod watch;

@@ -25,6 +25,7 @@ mod scrub;
 mod stream;
 
 mod merge;
+mod pod_order;
 pub mod rollout;
 
 #[cfg(test)]
@@ -56,6 +57,7 @@ pub use merge::{
     schema::{Schema, Schemas, Shape},
     three_way_json, three_way_strategic,
 };
+pub use pod_order::by_logging;
 pub use scrub::{
     ScrubRules,
     redact::{InvalidRedaction, RedactRule, Redactions},

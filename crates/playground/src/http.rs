@@ -24,6 +24,7 @@ mod get;
 mod list;
 mod logs;
 mod managed_fields;
+mod metrics;
 mod negotiate;
 mod openapi;
 mod patch;
@@ -72,6 +73,7 @@ fn dispatch(call: &ApiRequest) -> Result<Response<Body>, Status> {
     access::check(call, &route)?;
     match route {
         Route::Resource(target) => resource(call, &target),
+        Route::Metrics(usage) => metrics::respond(call, &usage),
         Route::Version => respond::json(&discovery::version()),
         Route::Health => Ok(respond::text(200, "ok")),
         Route::Paths => respond::json(&discovery::paths(&call.cluster.catalogue())),

@@ -1,11 +1,18 @@
 //! Description of one object, as `kubectl describe` prints it: the fields of its kind, then its events.
 
+mod allocated;
+mod autoscaling;
+mod batch;
 mod config;
+mod containers;
 mod generic;
 mod network;
 mod node;
 mod page;
 mod pod;
+mod related;
+mod storage;
+mod volumes;
 mod workload;
 
 use jiff::{Timestamp, fmt::strtime};
@@ -17,6 +24,7 @@ use crate::{
     look::{Look, scalar},
 };
 use page::Page;
+pub use related::{RelatedKind, RelatedObjects, RelatedScope, related_kinds};
 
 /// Object to describe.
 #[derive(Debug, Clone, Copy)]
@@ -25,6 +33,8 @@ pub struct Subject<'a> {
     /// Account of the object.
     pub account: &'a str,
     pub object: &'a Value,
+    /// Objects of [`related_kinds`].
+    pub related: &'a RelatedObjects,
     /// Events of the object, or `None` if events are not cached.
     pub events: Option<&'a [Value]>,
     pub now: Timestamp,
@@ -32,37 +42,65 @@ pub struct Subject<'a> {
 
 /// Describes an object.
 pub fn describe(subject: &Subject<'_>) -> String {
-    let Subject { kind: KindRef { group, kind }, account, object, events, now } = *subject;
+    let Subject { kind: KindRef { group, kind }, account, object, related, events, now } = *subject;
     let mut page = Page::default();
-    page.field("Account", account);
-    page.field("Name", object.text("/metadata/name"));
-    if object.has("/metadata/namespace") {
-        page.field("Namespace", object.text("/metadata/namespace"));
+    page.field(0, "Account", account);
+    page.field(0, "Name", object.text("/metadata/name"));
+    let is_builtin_cluster_scoped = matches!((group, kind), ("", "Node" | "Namespace" | "PersistentVolume"));
+    // kubectl prints the namespace of an ingress later.
+    if !is_builtin_cluster_scoped && (group, kind) != ("networking.k8s.io", "Ingress") {
+        page.field(0, "Namespace", object.text("/metadata/namespace"));
     }
     match (group, kind) {
-        ("", "Pod") => pod::describe(object, &mut page),
-        ("apps", "Deployment" | "ReplicaSet" | "StatefulSet" | "DaemonSet")
-        | ("", "ReplicationController") => {
-            workload::controller(kind, object, &mut page);
+        ("", "Pod") => pod::describe(object, now, &mut page),
+        ("apps", "Deployment") => workload::deployment(object, related, &mut page),
+        ("apps", "ReplicaSet") | ("", "ReplicationController") => {
+            workload::replica_set(object, related, &mut page);
         }
-        ("batch", "Job") => workload::job(object, now, &mut page),
-        ("batch", "CronJob") => workload::cron_job(object, now, &mut page),
-        ("", "Service") => network::service(object, &mut page),
-        ("networking.k8s.io", "Ingress") => network::ingress(object, &mut page),
-        ("", "Node") => node::describe(object, &mut page),
-        ("", "Namespace") => config::namespace(object, &mut page),
+        ("apps", "StatefulSet") => workload::stateful_set(object, related, &mut page),
+        ("apps", "DaemonSet") => workload::daemon_set(object, related, &mut page),
+        ("batch", "Job") => batch::job(object, now, &mut page),
+        ("batch", "CronJob") => batch::cron_job(object, &mut page),
+        ("", "Service") => network::service(object, related, &mut page),
+        ("networking.k8s.io", "Ingress") => network::ingress(object, related, &mut page),
+        ("", "Node") => node::describe(object, related, now, &mut page),
+        ("", "Namespace") => config::namespace(object, related, &mut page),
         ("", "ConfigMap") => config::config_map(object, &mut page),
-        ("", "PersistentVolumeClaim") => config::claim(object, &mut page),
+        ("", "Secret") => config::secret(object, &mut page),
+        ("", "ServiceAccount") => config::service_account(object, &mut page),
+        ("", "PersistentVolumeClaim") => storage::claim(object, related, now, &mut page),
+        ("", "PersistentVolume") => storage::volume(object, now, &mut page),
+        ("autoscaling", "HorizontalPodAutoscaler") => autoscaling::describe(object, &mut page),
         _ => generic::describe(object, &mut page),
     }
-    match events {
-        None => {}
-        Some([]) => page.field("Events", "<none>"),
-        Some(events) => {
-            page.table("Events", &["Type", "Reason", "Age", "From", "Message"], event_rows(events, now));
-        }
+    // kubectl shows no events of these.
+    if !matches!((group, kind), ("", "Namespace" | "Secret")) {
+        describe_events(events, now, &mut page);
     }
     page.to_string()
+}
+
+fn describe_events(events: Option<&[Value]>, now: Timestamp, page: &mut Page) {
+    let Some(events) = events else { return };
+    if events.is_empty() {
+        page.field(0, "Events", "<none>");
+        return;
+    }
+    page.flush();
+    page.line(0, "Events:\n  Type\tReason\tAge\tFrom\tMessage");
+    page.line(1, "----\t------\t----\t----\t-------");
+    let mut events: Vec<_> = events.iter().collect();
+    events.sort_by_cached_key(|event| last_seen(event));
+    for event in events {
+        let message = match event.text("/involvedObject/fieldPath") {
+            "" => event::message(event).to_owned(),
+            path => format!("{path}: {}", event::message(event)),
+        };
+        let source = event.text_or("/source/component", event.text("/reportingComponent"));
+        let interval = crate::events::interval(event, now);
+        let (kind, reason) = (event.text("/type"), event.text("/reason"));
+        page.line(1, format!("{kind}\t{reason}\t{interval}\t{source}\t{message}"));
+    }
 }
 
 /// Describes a pod template without its object: a revision.
@@ -82,41 +120,9 @@ fn last_seen(event: &Value) -> Option<Timestamp> {
     event::last_time(event).parse().ok()
 }
 
-/// Table of events, sorted by their last time, with their counts.
-fn event_rows(events: &[Value], now: Timestamp) -> Vec<Vec<String>> {
-    let mut events: Vec<_> = events.iter().collect();
-    events.sort_by_cached_key(|event| last_seen(event));
-    let row = |event: &&Value| {
-        let age = event::last_seen(event, now);
-        let age = match event::count(event) {
-            0 | 1 => age,
-            count => format!("{age} (x{count} over {})", event::first_seen(event, now)),
-        };
-        vec![
-            event.text("/type").to_owned(),
-            event.text("/reason").to_owned(),
-            age,
-            event::source(event),
-            event::message(event).to_owned(),
-        ]
-    };
-    events.iter().map(row).collect()
-}
-
-/// Labels and annotations, which every kind can have.
-fn metadata(object: &Value, page: &mut Page) {
-    page.map("Labels", object.at("/metadata/labels"), "=");
-    let mut annotations = object.at("/metadata/annotations").clone();
-    // This annotation repeats the whole object.
-    if let Some(annotations) = annotations.as_object_mut() {
-        annotations.remove("kubectl.kubernetes.io/last-applied-configuration");
-    }
-    page.map("Annotations", &annotations, ": ");
-}
-
-/// Timestamp as kubectl prints it; empty without one.
+/// Timestamp as kubectl prints it; without one, Go's zero.
 fn time(object: &Value, pointer: &str) -> String {
-    let text = object.text(pointer);
+    let text = object.text_or(pointer, "0001-01-01T00:00:00Z");
     let long = text
         .parse::<Timestamp>()
         .ok()
@@ -124,19 +130,23 @@ fn time(object: &Value, pointer: &str) -> String {
     long.unwrap_or_else(|| text.to_owned())
 }
 
-/// Table of conditions.
-fn conditions(object: &Value, page: &mut Page) {
-    let conditions = object.list("/status/conditions");
-    if conditions.is_empty() {
-        return;
+/// Owner that controls an object.
+fn controlled_by(object: &Value, page: &mut Page) {
+    let mut owners = object.list("/metadata/ownerReferences").iter();
+    if let Some(owner) = owners.find(|owner| owner.flag("/controller")) {
+        page.field(0, "Controlled By", format!("{}/{}", owner.text("/kind"), owner.text("/name")));
     }
-    let row = |condition: &Value| {
-        ["/type", "/status", "/reason", "/message"]
-            .iter()
-            .map(|field| condition.text(field).to_owned())
-            .collect()
-    };
-    page.table("Conditions", &["Type", "Status", "Reason", "Message"], conditions.iter().map(row).collect());
+}
+
+/// List as Go prints it: `[a b]`.
+fn go_list(items: &[Value]) -> String {
+    let items: Vec<_> = items.iter().filter_map(scalar).collect();
+    format!("[{}]", items.join(" "))
+}
+
+/// Flag as kubectl prints it.
+fn flag_text(flag: bool) -> &'static str {
+    if flag { "True" } else { "False" }
 }
 
 /// Text, or `<none>` if it is empty.

@@ -12,6 +12,7 @@ mod age;
 mod column;
 mod custom_columns;
 mod describe;
+mod events;
 mod fit;
 pub mod json;
 mod jsonpath;
@@ -23,11 +24,16 @@ mod quantity;
 mod sort;
 mod table;
 mod text;
+mod tone;
 
 pub use age::{human_duration, since};
 pub use column::Column;
 pub use custom_columns::{ColumnsError, CustomColumns};
-pub use describe::{Subject, describe, describe_template, keep_newest};
+pub use describe::{
+    RelatedKind, RelatedObjects, RelatedScope, Subject, describe, describe_template, keep_newest,
+    related_kinds,
+};
+pub use events::{event_cells, event_time};
 pub use fit::Fit;
 pub use jsonpath::{JsonPath, PathError, SyntaxError};
 pub use labels::{format_labels, format_selector};
@@ -36,3 +42,4 @@ pub use quantity::parse as quantity;
 pub use sort::SortKey;
 pub use table::{Table, TableOptions};
 pub use text::{Layout, cell_text};
+pub use tone::{Tone, tones};

@@ -4,6 +4,8 @@
 
 use serde_json::Value;
 
+use crate::Tone;
+
 const MIN_WIDTH: usize = 6;
 const PADDING: usize = 3;
 
@@ -68,12 +70,47 @@ impl Layout {
         for (index, cell) in row.iter().enumerate() {
             line.push_str(cell);
             if index + 1 < row.len() {
-                let width = self.widths.get(index).copied().unwrap_or(self.least);
+                let width = self.width_of(index);
                 line.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
             }
         }
         line.push('\n');
         line
+    }
+
+    /// Formats one row with colors, cut to a width if there is one.
+    pub fn painted(&self, row: &[String], tones: &[Option<Tone>], width: Option<usize>) -> String {
+        let mut line: Vec<char> = self.line(row).trim_end_matches('\n').chars().collect();
+        let is_blank = |rest: &[char]| rest.iter().all(|c| *c == ' ');
+        if let Some(width) = width.filter(|width| line.get(*width..).is_some_and(|rest| !is_blank(rest))) {
+            line.truncate(width.saturating_sub(1));
+            line.truncate(line.iter().rposition(|c| *c != ' ').map_or(0, |last| last + 1));
+            line.push('…');
+        }
+        let (mut text, mut begin) = (String::new(), 0);
+        for (index, cell) in row.iter().enumerate() {
+            let is_last = index + 1 == row.len();
+            let end =
+                begin + if is_last { line.len() } else { self.width_of(index).max(cell.chars().count()) };
+            let part = line.get(begin..end.min(line.len())).unwrap_or_default();
+            begin = end;
+            match tones.get(index).copied().flatten() {
+                Some(tone) if !part.is_empty() => {
+                    let (shown, padding) = part.split_at(cell.chars().count().min(part.len()));
+                    text.push_str(tone.start());
+                    text.extend(shown);
+                    text.push_str(Tone::END);
+                    text.extend(padding);
+                }
+                _ => text.extend(part),
+            }
+        }
+        text.push('\n');
+        text
+    }
+
+    fn width_of(&self, column: usize) -> usize {
+        self.widths.get(column).copied().unwrap_or(self.least)
     }
 
     /// Formats some rows, and widens the columns for them.
@@ -107,6 +144,25 @@ mod tests {
         assert_eq!(layout.lines(&[row(&["x", "2", "1s"])]), "x       2     1s\n");
         assert_eq!(layout.lines(&[row(&["longer-name", "2", "1s"])]), "longer-name   2     1s\n");
         assert_eq!(layout.lines(&[row(&["x", "2", "1s"])]), "x             2     1s\n");
+    }
+
+    #[test]
+    fn colors_change_no_width_and_survive_a_cut() {
+        let mut layout = Layout::default();
+        let rows = [row(&["NAME", "READY", "STATUS"]), row(&["web-1", "0/1", "CrashLoopBackOff"])];
+        layout.fit(&rows);
+        let tones = [None, Some(Tone::Bad), Some(Tone::Bad)];
+        let plain = layout.line(&rows[1]);
+        let painted = layout.painted(&rows[1], &tones, None);
+        assert_eq!(painted, "web-1   \u{1b}[31m0/1\u{1b}[0m     \u{1b}[31mCrashLoopBackOff\u{1b}[0m\n");
+        assert_eq!(painted.replace("\u{1b}[31m", "").replace("\u{1b}[0m", ""), plain);
+        assert_eq!(layout.painted(&rows[1], &[], None), plain);
+        assert_eq!(layout.painted(&rows[1], &[], Some(20)), "web-1   0/1     Cra…\n");
+        assert_eq!(
+            layout.painted(&rows[1], &tones, Some(20)),
+            "web-1   \u{1b}[31m0/1\u{1b}[0m     \u{1b}[31mCra…\u{1b}[0m\n"
+        );
+        assert_eq!(layout.painted(&rows[1], &[], Some(200)), plain);
     }
 
     #[test]

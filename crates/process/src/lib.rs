@@ -32,7 +32,9 @@ pub mod supervisor;
 pub mod tls;
 
 mod file_uri;
+mod nearest;
 
+pub use nearest::nearest;
 pub use report::report;
 
 #[cfg(test)]

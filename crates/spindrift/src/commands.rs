@@ -10,11 +10,14 @@ mod apply;
 mod completion;
 mod config;
 mod contexts;
+mod create;
 mod delete;
 mod describe;
 mod diff;
+mod events;
 mod freeze;
 mod get;
+mod label;
 mod listing;
 mod live;
 mod logs;
@@ -24,9 +27,11 @@ mod patch;
 mod playground;
 mod rollout;
 mod scale;
+mod set;
 mod top;
 mod up;
 mod version;
+mod wait;
 mod watches;
 
 use std::{fmt, io::IsTerminal};
@@ -64,13 +69,19 @@ pub(crate) enum Command {
     Playground(playground::Playground),
     Get(get::Get),
     Describe(describe::Describe),
+    Create(create::Create),
     Apply(apply::Apply),
     Diff(diff::Diff),
     Delete(delete::Delete),
     Patch(patch::Patch),
     Scale(scale::Scale),
+    Set(set::Set),
+    Label(label::Label),
+    Annotate(label::Annotate),
     Rollout(rollout::Rollout),
     Logs(logs::Logs),
+    Events(events::Events),
+    Wait(wait::Wait),
     Top(top::Top),
     Operations(operations::Operations),
     Freeze(freeze::Freeze),
@@ -114,12 +125,18 @@ impl Command {
             Self::Playground(command) => command.run(context).await,
             Self::Get(command) => Box::pin(command.run(context)).await,
             Self::Describe(command) => Box::pin(command.run(context)).await,
+            Self::Create(command) => Box::pin(command.run(context)).await,
             Self::Apply(command) => Box::pin(command.run(context)).await,
             Self::Diff(command) => Box::pin(command.run(context)).await,
             Self::Delete(command) => Box::pin(command.run(context)).await,
             Self::Patch(command) => Box::pin(command.run(context)).await,
             Self::Scale(command) => Box::pin(command.run(context)).await,
+            Self::Set(command) => Box::pin(command.run(context)).await,
+            Self::Label(command) => Box::pin(command.run(context)).await,
+            Self::Annotate(command) => Box::pin(command.run(context)).await,
             Self::Rollout(command) => Box::pin(command.run(context)).await,
+            Self::Events(command) => Box::pin(command.run(context)).await,
+            Self::Wait(command) => Box::pin(command.run(context)).await,
             Self::Logs(command) => Box::pin(command.run(context)).await,
             Self::Top(command) => Box::pin(command.run(context)).await,
             Self::Operations(command) => command.run(context).await,
@@ -140,13 +157,18 @@ impl Command {
     pub(crate) fn handles_interrupt(&self) -> bool {
         let cancels = matches!(
             self,
-            Self::Apply(_)
+            Self::Create(_)
+                | Self::Apply(_)
+                | Self::Set(_)
+                | Self::Label(_)
+                | Self::Annotate(_)
                 | Self::Diff(_)
                 | Self::Delete(_)
                 | Self::Patch(_)
                 | Self::Scale(_)
                 | Self::Rollout(_)
                 | Self::Logs(_)
+                | Self::Wait(_)
                 | Self::Top(_)
         );
         cancels || matches!(self, Self::Up(_) | Self::Playground(_) | Self::Live(_))

@@ -9,12 +9,12 @@ use crate::Arguments;
 
 /// Groups of the top-level help. Every command is in exactly one of them.
 const GROUPS: [(&str, &[&str]); 6] = [
-    ("Basic Commands", &["up", "playground", "get", "delete"]),
+    ("Basic Commands", &["up", "playground", "create", "get", "delete", "set"]),
     ("Deploy Commands", &["apply", "diff", "patch", "scale", "rollout"]),
     ("Fleet Management Commands", &["accounts", "agents", "watches", "operations", "freeze", "unfreeze"]),
-    ("Troubleshooting and Debugging Commands", &["describe", "logs", "top", "live"]),
-    ("Settings Commands", &["config", "completion"]),
-    ("Other Commands", &["api-resources", "version"]),
+    ("Troubleshooting and Debugging Commands", &["describe", "logs", "events", "top", "live"]),
+    ("Settings Commands", &["label", "annotate", "config", "completion"]),
+    ("Other Commands", &["wait", "api-resources", "version"]),
 ];
 
 /// Longer lines are hard to read on wide terminals.

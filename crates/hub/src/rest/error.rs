@@ -3,14 +3,14 @@
 use axum::{
     Json,
     extract::FromRequestParts,
-    http::{StatusCode, request::Parts},
+    http::{StatusCode, Uri, request::Parts},
     response::{IntoResponse, Response},
 };
 use jiff::Timestamp;
 use serde::{Serialize, de::DeserializeOwned};
 use spindrift_process::serve::BodyRefused;
 use tracing::error;
-use utoipa::ToSchema;
+use utoipa::{IntoParams, ToSchema};
 
 use super::body::Unread;
 use crate::store::StoreError;
@@ -60,21 +60,70 @@ impl Error {
     }
 }
 
-/// The query of a request; one that makes no sense is answered in the same shape as every other error.
+/// The query of a request. An unknown parameter is refused: a misspelt filter would select everything.
 pub(super) struct Query<T>(pub(super) T);
 
-impl<T: DeserializeOwned, S: Send + Sync> FromRequestParts<S> for Query<T> {
-    type Rejection = Error;
+/// Parameters of a request.
+pub(super) trait QueryParameters: Sized {
+    /// Names of all parameters.
+    fn names() -> Vec<String>;
 
-    async fn from_request_parts(parts: &mut Parts, state: &S) -> Result<Self, Error> {
-        if parts.uri.query().is_some_and(|query| query.contains("%00")) {
-            return Err(Error::bad_request("query", "nothing has a null character in its name"));
-        }
-        match axum::extract::Query::from_request_parts(parts, state).await {
-            Ok(axum::extract::Query(query)) => Ok(Self(query)),
+    fn parse(uri: &Uri) -> Result<Self, Error>;
+}
+
+/// Two groups of parameters of one request.
+pub(super) struct Both<A, B>(pub(super) A, pub(super) B);
+
+impl<T: DeserializeOwned + IntoParams> QueryParameters for T {
+    fn names() -> Vec<String> {
+        T::into_params(|| None).into_iter().map(|parameter| parameter.name).collect()
+    }
+
+    fn parse(uri: &Uri) -> Result<Self, Error> {
+        match axum::extract::Query::try_from_uri(uri) {
+            Ok(axum::extract::Query(query)) => Ok(query),
             Err(rejection) => Err(Error::bad_request("query", rejection.body_text())),
         }
     }
+}
+
+impl<A: QueryParameters, B: QueryParameters> QueryParameters for Both<A, B> {
+    fn names() -> Vec<String> {
+        [A::names(), B::names()].concat()
+    }
+
+    fn parse(uri: &Uri) -> Result<Self, Error> {
+        Ok(Self(A::parse(uri)?, B::parse(uri)?))
+    }
+}
+
+impl<T: QueryParameters, S: Send + Sync> FromRequestParts<S> for Query<T> {
+    type Rejection = Error;
+
+    async fn from_request_parts(parts: &mut Parts, _: &S) -> Result<Self, Error> {
+        let text = parts.uri.query().unwrap_or_default();
+        if text.contains("%00") {
+            return Err(Error::bad_request("query", "nothing has a null character in its name"));
+        }
+        let names = T::names();
+        // A query that cannot be taken apart fails below.
+        let pairs = axum::extract::Query::<Vec<(String, String)>>::try_from_uri(&parts.uri);
+        for (parameter, _) in pairs.map(|pairs| pairs.0).unwrap_or_default() {
+            if !names.contains(&parameter) {
+                return Err(unknown_parameter(&parameter, &names));
+            }
+        }
+        T::parse(&parts.uri).map(Self)
+    }
+}
+
+fn unknown_parameter(parameter: &str, names: &[String]) -> Error {
+    let close = spindrift_process::nearest(names.iter().map(String::as_str), parameter);
+    let hint = close.map(|close| format!("did you mean {close}? ")).unwrap_or_default();
+    Error::bad_request(
+        "query",
+        format_args!("unknown parameter {parameter:?}; {hint}expected {}", names.join(", ")),
+    )
 }
 
 /// The segments of a path, likewise.

@@ -1,9 +1,13 @@
-//! Field selectors, as kubectl writes them, on any field.
+//! Field selectors, as kubectl writes them, on any scalar field of the kind.
+
+mod known;
 
 use std::{borrow::Cow, collections::BTreeMap, str::FromStr};
 
 use serde_json::value::RawValue;
 use spindrift_model::selector::{FieldRequirement, split_terms};
+
+use super::kinds::GroupKind;
 
 /// All requirements must hold.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
@@ -31,6 +35,11 @@ impl FieldSelector {
             let equal = found.is_some_and(|found| found == requirement.value);
             equal == requirement.is_equal
         })
+    }
+
+    /// Checks that the kinds have the fields; without kinds, every field is allowed.
+    pub(super) fn check(&self, kinds: &[GroupKind]) -> Result<(), impl std::fmt::Display + use<>> {
+        self.0.iter().try_for_each(|requirement| known::check(&requirement.path, kinds))
     }
 
     /// Returns the value that the field must have, if the selector requires one.

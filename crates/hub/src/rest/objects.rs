@@ -20,7 +20,7 @@ use utoipa::{IntoParams, ToSchema};
 
 use super::{
     RestState,
-    error::{Error, Query},
+    error::{Both, Error, Query},
     live::{self, ACCOUNTS_OF_A_PAGE, LIVE_HEADER, ReadProblem},
     selection::{Filter, Selection},
 };
@@ -131,8 +131,7 @@ pub(super) struct UnreadableName<'a> {
 )]
 pub(super) async fn list(
     State(state): State<RestState>,
-    Query(filter): Query<Filter>,
-    Query(page): Query<PageQuery>,
+    Query(Both(filter, page)): Query<Both<Filter, PageQuery>>,
 ) -> Result<Response, Error> {
     let limit = page.limit.unwrap_or(DEFAULT_LIMIT);
     if !(1..=LARGEST_LIMIT).contains(&limit) {

@@ -31,7 +31,7 @@ pub(super) struct Filter {
     name: Option<String>,
     /// As in `kubectl -l`.
     label_selector: Option<String>,
-    /// As in `kubectl --field-selector`, on any field: `status.phase!=Running,spec.nodeName=a`.
+    /// As in `kubectl --field-selector`, on any field of the kind: `status.phase!=Running,spec.nodeName=a`.
     field_selector: Option<String>,
 }
 
@@ -106,6 +106,8 @@ impl Filter {
         let (known, uncached) = (HashSet::new(), Vec::new());
         let mut selection = Selection { query, labels, fields, label_selector, kinds, uncached, known };
         selection.look_up_kinds(state).await?;
+        let kinds = selection.query.kinds.as_deref().unwrap_or_default();
+        selection.fields.check(kinds).map_err(|unknown| Error::bad_request("fieldSelector", unknown))?;
         Ok(selection)
     }
 }

@@ -35,10 +35,11 @@ use spindrift_model::{AccountName, ObjectKey, Seq};
 use spindrift_process::report;
 use tokio::{sync::watch, time::Instant};
 use tracing::{info, warn};
+use utoipa::IntoParams;
 
 use super::{
     RestState,
-    error::{Error, Query},
+    error::{Both, Error, Query},
     objects::ObjectText,
     position::Positions,
     read_buffer::{CHUNK_BYTES, NextPiece, ReaderBuffer},
@@ -105,7 +106,8 @@ struct Reset<'a> {
 }
 
 /// Parameter that a watch does not take.
-#[derive(Debug, Deserialize)]
+#[derive(Debug, Deserialize, IntoParams)]
+#[into_params(parameter_in = Query)]
 pub(super) struct LiveWatch {
     #[serde(default)]
     live: bool,
@@ -120,8 +122,7 @@ pub(super) struct LiveWatch {
 )]
 pub(super) async fn watch(
     State(state): State<RestState>,
-    Query(filter): Query<Filter>,
-    Query(LiveWatch { live }): Query<LiveWatch>,
+    Query(Both(filter, LiveWatch { live })): Query<Both<Filter, LiveWatch>>,
     headers: HeaderMap,
 ) -> Result<Response, Error> {
     if live {

@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use http::Method;
 
+use super::metrics::{self, Usage};
 use super::query::{PlusSign, decode};
 use super::request::ApiRequest;
 use crate::catalogue::Resource;
@@ -21,6 +22,8 @@ pub(crate) enum Route {
     OpenApiV2,
     OpenApiV3,
     OpenApiV3Group(String, String),
+    /// Usage of pods or nodes.
+    Metrics(Usage),
     Resource(RequestTarget),
     Unknown,
 }
@@ -60,6 +63,9 @@ impl Route {
             ["api", version] => Self::Resources(String::new(), (*version).to_owned()),
             ["apis", group, version] => Self::Resources((*group).to_owned(), (*version).to_owned()),
             ["api", version, rest @ ..] => Self::resource(call, "", version, rest)?,
+            ["apis", metrics::GROUP, metrics::VERSION, rest @ ..] => {
+                Usage::parse(rest).map_or(Self::Unknown, Self::Metrics)
+            }
             ["apis", group, version, rest @ ..] => Self::resource(call, group, version, rest)?,
             _ => Self::Unknown,
         })

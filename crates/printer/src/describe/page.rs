@@ -1,134 +1,204 @@
-//! Layout of a description: names and values in two columns, with indented sections.
+//! Page of a description: lines with tab-separated cells, aligned as Go's `text/tabwriter` does, which kubectl uses.
 
 use std::fmt;
 
 use serde_json::Value;
 
-use crate::{Layout, look::scalar, text::cell_text};
+use crate::look::{Look, scalar};
 
-/// Description, or a section of one.
+/// Spaces of one level.
+const INDENT: &str = "  ";
+/// Spaces between two columns.
+const PADDING: usize = 2;
+/// Longest annotation that is printed on one line.
+const LONGEST_ANNOTATION: usize = 140;
+/// This annotation repeats the whole object.
+const LAST_APPLIED: &str = "kubectl.kubernetes.io/last-applied-configuration";
+
+/// Text in parts; the columns of each part are aligned separately.
 #[derive(Debug, Default)]
-pub(super) struct Page {
-    entries: Vec<Entry>,
-}
-
-#[derive(Debug)]
-enum Entry {
-    /// Name and its values, one below the other.
-    Field(String, Vec<String>),
-    Section(String, Page),
-    /// Name and table; the first row is the header.
-    Table(String, Vec<Vec<String>>),
-    /// Name and unformatted lines.
-    Text(String, String),
-    /// Section of the preceding field.
-    Indented(Page),
+pub(crate) struct Page {
+    parts: Vec<String>,
 }
 
 // === impl Page ===
 
 impl Page {
-    pub(super) fn field(&mut self, name: &str, value: impl Into<String>) {
-        self.entries.push(Entry::Field(clean(name), vec![clean(value)]));
-    }
-
-    /// Several values of one name, or `<none>`.
-    pub(super) fn values(&mut self, name: &str, values: Vec<String>) {
-        let values = if values.is_empty() { vec!["<none>".to_owned()] } else { values };
-        self.entries.push(Entry::Field(clean(name), values.into_iter().map(clean).collect()));
-    }
-
-    /// Entries of a map, one value each.
-    pub(super) fn map(&mut self, name: &str, map: &Value, separator: &str) {
-        let entries = map.as_object().into_iter().flatten();
-        let text = |value: &Value| scalar(value).unwrap_or_else(|| value.to_string());
-        self.values(name, entries.map(|(key, value)| format!("{key}{separator}{}", text(value))).collect());
-    }
-
-    pub(super) fn section(&mut self, name: &str, page: Self) {
-        if page.entries.is_empty() {
-            self.field(name, "<none>");
-        } else {
-            self.entries.push(Entry::Section(clean(name), page));
+    /// Writes a text at the end, without a line break; tabs end cells.
+    pub(crate) fn put(&mut self, text: impl AsRef<str>) {
+        // Values cannot move the cursor.
+        let text = text.as_ref().replace('\u{1b}', "^[").replace('\r', "\\r");
+        match self.parts.last_mut() {
+            Some(part) => part.push_str(&text),
+            None => self.parts.push(text),
         }
     }
 
-    pub(super) fn table(&mut self, name: &str, header: &[&str], rows: Vec<Vec<String>>) {
-        let mut all = vec![header.iter().map(ToString::to_string).collect::<Vec<_>>()];
-        all.push(header.iter().map(|column| "-".repeat(column.len())).collect());
-        // A row is one line, so a message is joined to one line and not cut.
-        let cell = |cell: String| clean(cell.lines().collect::<Vec<_>>().join(" "));
-        all.extend(rows.into_iter().map(|row| row.into_iter().map(cell).collect()));
-        self.entries.push(Entry::Table(clean(name), all));
+    /// Writes a line at a level.
+    pub(crate) fn line(&mut self, level: usize, text: impl AsRef<str>) {
+        self.put(format!("{}{}\n", INDENT.repeat(level), text.as_ref()));
     }
 
-    pub(super) fn text(&mut self, name: &str, text: &str) {
-        self.entries.push(Entry::Text(clean(name), text.to_owned()));
+    /// Writes a name and a value.
+    pub(crate) fn field(&mut self, level: usize, name: &str, value: impl fmt::Display) {
+        self.line(level, format!("{name}:\t{value}"));
     }
 
-    /// Adds a section to the preceding field.
-    pub(super) fn indented(&mut self, page: Self) {
-        self.entries.push(Entry::Indented(page));
+    /// Begins a part whose columns are aligned separately.
+    pub(crate) fn flush(&mut self) {
+        self.parts.push(String::new());
     }
 
-    /// Column in which the values begin; adjacent fields between two sections share one.
-    fn width_at(&self, index: usize) -> usize {
-        let (before, after) = self.entries.split_at(index);
-        let before = before.iter().rev().take_while(|entry| !is_block(entry));
-        let after = after.iter().take_while(|entry| !is_block(entry));
-        let name = |entry: &Entry| if let Entry::Field(name, _) = entry { name.chars().count() } else { 0 };
-        before.chain(after).map(name).max().unwrap_or_default() + 3
+    /// Writes values below each other; `title` contains its own indent.
+    pub(crate) fn values(&mut self, title: &str, indent: &str, values: &[String]) {
+        self.put(format!("{indent}{title}:\t"));
+        if values.is_empty() {
+            self.put("<none>\n");
+        }
+        for (index, value) in values.iter().enumerate() {
+            let begin = if index == 0 { String::new() } else { format!("{indent}\t") };
+            self.put(format!("{begin}{value}\n"));
+        }
     }
 
-    fn write(&self, depth: usize, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let indent = "  ".repeat(depth);
-        for (index, entry) in self.entries.iter().enumerate() {
-            let width = self.width_at(index);
-            match entry {
-                Entry::Field(name, values) => {
-                    for (line, value) in values.iter().enumerate() {
-                        let name = if line == 0 { format!("{name}:") } else { String::new() };
-                        writeln!(f, "{}", format!("{indent}{name:<width$}{value}").trim_end())?;
-                    }
+    /// Writes a map as `key=value`, sorted.
+    pub(crate) fn labels(&mut self, title: &str, indent: &str, labels: &Value) {
+        let labels = labels.as_object().into_iter().flatten();
+        let labels: Vec<_> =
+            labels.map(|(key, value)| format!("{key}={}", scalar(value).unwrap_or_default())).collect();
+        self.values(title, indent, &labels);
+    }
+
+    /// Writes annotations: long ones and those of several lines below their key.
+    pub(crate) fn annotations(&mut self, title: &str, annotations: &Value) {
+        self.put(format!("{title}:\t"));
+        let annotations = annotations.as_object().into_iter().flatten();
+        let mut annotations = annotations.filter(|(key, _)| *key != LAST_APPLIED).peekable();
+        if annotations.peek().is_none() {
+            self.put("<none>\n");
+        }
+        for (index, (key, value)) in annotations.enumerate() {
+            if index > 0 {
+                self.put("\t");
+            }
+            let value = value.as_str().unwrap_or_default();
+            let value = value.strip_suffix('\n').unwrap_or(value);
+            if value.len() + key.len() + 2 > LONGEST_ANNOTATION || value.contains('\n') {
+                self.put(format!("{key}:\n"));
+                for line in value.split('\n') {
+                    self.put(format!("\t  {}\n", shorten(line, LONGEST_ANNOTATION - 2, "...")));
                 }
-                Entry::Section(name, page) => {
-                    writeln!(f, "{indent}{name}:")?;
-                    page.write(depth + 1, f)?;
-                }
-                Entry::Table(name, rows) => {
-                    writeln!(f, "{indent}{name}:")?;
-                    let mut layout = Layout::default();
-                    layout.fit(rows);
-                    for row in rows {
-                        writeln!(f, "{indent}  {}", layout.line(row).trim_end())?;
-                    }
-                }
-                Entry::Indented(page) => page.write(depth + 1, f)?,
-                Entry::Text(name, text) => {
-                    writeln!(f, "{indent}{name}:")?;
-                    for line in text.lines() {
-                        let line = line.replace('\u{1b}', "^[");
-                        writeln!(f, "{}", format!("{indent}  {line}").trim_end())?;
-                    }
-                }
+            } else {
+                self.put(format!("{key}: {value}\n"));
             }
         }
-        Ok(())
     }
-}
 
-/// Names and values are untrusted: reduces them to one line without escape sequences.
-fn clean(text: impl Into<String>) -> String {
-    cell_text(&Value::String(text.into()))
-}
-
-/// Separator after the values.
-fn is_block(entry: &Entry) -> bool {
-    matches!(entry, Entry::Section(..) | Entry::Table(..) | Entry::Text(..))
+    /// Writes labels and annotations of an object.
+    pub(crate) fn metadata(&mut self, object: &Value) {
+        self.labels("Labels", "", object.at("/metadata/labels"));
+        self.annotations("Annotations", object.at("/metadata/annotations"));
+    }
 }
 
 impl fmt::Display for Page {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.write(0, f)
+        self.parts.iter().try_for_each(|part| f.write_str(&aligned(part)))
+    }
+}
+
+/// Cuts a text to a number of bytes.
+pub(super) fn shorten(text: &str, length: usize, end: &str) -> String {
+    if text.len() <= length {
+        return text.to_owned();
+    }
+    let length = (0..=length).rev().find(|at| text.is_char_boundary(*at)).unwrap_or_default();
+    format!("{}{end}", &text[..length])
+}
+
+/// Aligns the cells of adjacent lines. A cell ends with a tab; the text after the last tab of a line belongs to no column.
+fn aligned(text: &str) -> String {
+    let lines: Vec<Vec<&str>> = text.split('\n').map(|line| line.split('\t').collect()).collect();
+    let mut out = String::new();
+    align(&lines, &mut Vec::new(), &mut out);
+    // The text after the last line break is no line.
+    out.pop();
+    out
+}
+
+/// Writes lines whose first columns have these widths; aligns each block of lines that have a further column.
+fn align(lines: &[Vec<&str>], widths: &mut Vec<usize>, out: &mut String) {
+    let column = widths.len();
+    let has_column = |line: &Vec<&str>| line.len() > column + 1;
+    let mut rest = lines;
+    while !rest.is_empty() {
+        let begin = rest.iter().position(has_column).unwrap_or(rest.len());
+        let (before, block) = rest.split_at(begin);
+        for line in before {
+            write_line(line, widths, out);
+        }
+        let end = block.iter().position(|line| !has_column(line)).unwrap_or(block.len());
+        let (block, after) = block.split_at(end);
+        if !block.is_empty() {
+            let longest = block.iter().map(|line| line[column].chars().count() + PADDING).max();
+            widths.push(longest.unwrap_or_default());
+            align(block, widths, out);
+            widths.pop();
+        }
+        rest = after;
+    }
+}
+
+fn write_line(cells: &[&str], widths: &[usize], out: &mut String) {
+    for (index, cell) in cells.iter().enumerate() {
+        out.push_str(cell);
+        if let Some(width) = widths.get(index) {
+            out.extend(std::iter::repeat_n(' ', width.saturating_sub(cell.chars().count())));
+        }
+    }
+    out.push('\n');
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    #[test]
+    fn cells_are_aligned_in_blocks_of_lines() {
+        let mut page = Page::default();
+        page.field(0, "Name", "web");
+        page.labels("Labels", "", &json!({ "b": "2", "a": "1" }));
+        page.line(0, "Containers:");
+        page.field(1, "Long name", "x");
+        page.line(1, "A:\tb\tc");
+        page.line(0, "Type\tStatus \tReason");
+        page.flush();
+        page.field(0, "E", "");
+        let expected = "\
+Name:    web
+Labels:  a=1
+         b=2
+Containers:
+  Long name:  x
+  A:          b        c
+Type          Status   Reason
+E:  
+";
+        assert_eq!(page.to_string(), expected);
+    }
+
+    #[test]
+    fn long_annotations_are_below_their_key() {
+        let mut page = Page::default();
+        page.annotations("Annotations", &json!({ "a": "1", "two": "x\ny\n", LAST_APPLIED: "{}" }));
+        assert_eq!(
+            page.to_string(),
+            "Annotations:  a: 1\n              two:\n                x\n                y\n"
+        );
+        let mut none = Page::default();
+        none.annotations("Annotations", &json!({ LAST_APPLIED: "{}" }));
+        assert_eq!(none.to_string(), "Annotations:  <none>\n");
     }
 }

@@ -1,218 +1,167 @@
 //! Pods and pod templates.
 
+use jiff::Timestamp;
 use serde_json::Value;
 
-use super::{Page, conditions, metadata, or, time};
-use crate::{kinds::pod::Summary, look::Look};
+use super::{Page, containers, containers::Containers, controlled_by, time, volumes};
+use crate::{format_selector, look::Look, since};
 
-pub(super) fn describe(pod: &Value, page: &mut Page) {
-    let node = pod.text("/spec/nodeName");
-    page.field(
-        "Node",
-        match (node, pod.text("/status/hostIP")) {
-            ("", _) => "<none>".to_owned(),
-            (node, host) => format!("{node}/{host}"),
-        },
-    );
-    page.field("Start Time", time(pod, "/status/startTime"));
-    metadata(pod, page);
-    page.field("Status", Summary::of(pod).status);
-    if pod.has("/metadata/deletionTimestamp") {
-        page.field("Deleted", time(pod, "/metadata/deletionTimestamp"));
+pub(super) fn describe(pod: &Value, now: Timestamp, page: &mut Page) {
+    if pod.has("/spec/priority") {
+        page.field(0, "Priority", pod.int("/spec/priority"));
+    }
+    for (name, pointer) in [
+        ("Priority Class Name", "/spec/priorityClassName"),
+        ("Runtime Class Name", "/spec/runtimeClassName"),
+        ("Service Account", "/spec/serviceAccountName"),
+    ] {
+        if !pod.text(pointer).is_empty() {
+            page.field(0, name, pod.text(pointer));
+        }
+    }
+    match pod.text("/spec/nodeName") {
+        "" => page.field(0, "Node", "<none>"),
+        node => page.field(0, "Node", format!("{node}/{}", pod.text("/status/hostIP"))),
+    }
+    if pod.has("/status/startTime") {
+        page.field(0, "Start Time", time(pod, "/status/startTime"));
+    }
+    page.metadata(pod);
+    status(pod, now, page);
+    containers::seccomp(pod.at("/spec/securityContext/seccompProfile"), 0, 0, page);
+    page.field(0, "IP", pod.text("/status/podIP"));
+    let addresses = pod.list("/status/podIPs");
+    page.line(0, if addresses.is_empty() { "IPs:\t<none>" } else { "IPs:" });
+    for address in addresses {
+        page.field(1, "IP", address.text("/ip"));
+    }
+    controlled_by(pod, page);
+    if !pod.text("/status/nominatedNodeName").is_empty() {
+        page.field(0, "NominatedNodeName", pod.text("/status/nominatedNodeName"));
+    }
+    if pod.has("/spec/resources") {
+        page.line(0, "Resources:");
+        containers::resources(pod.at("/spec/resources"), 1, page);
+    }
+    for (title, list, statuses) in [
+        ("Init Containers", "/spec/initContainers", "/status/initContainerStatuses"),
+        ("Containers", "/spec/containers", "/status/containerStatuses"),
+        ("Ephemeral Containers", "/spec/ephemeralContainers", "/status/ephemeralContainerStatuses"),
+    ] {
+        let containers = pod.list(list);
+        if !containers.is_empty() || title == "Containers" {
+            let statuses = pod.list(statuses);
+            Containers { title, items: containers, statuses, pod: Some(pod), indent: "" }.describe(page);
+        }
+    }
+    conditions(pod, page);
+    volumes::describe(pod.list("/spec/volumes"), "", page);
+    page.field(0, "QoS Class", pod.text("/status/qosClass"));
+    page.labels("Node-Selectors", "", pod.at("/spec/nodeSelector"));
+    page.values("Tolerations", "", &tolerations(pod.list("/spec/tolerations")));
+    spread(pod.list("/spec/topologySpreadConstraints"), "", page);
+}
+
+fn status(pod: &Value, now: Timestamp, page: &mut Page) {
+    let phase = pod.text("/status/phase");
+    if pod.has("/metadata/deletionTimestamp") && !matches!(phase, "Failed" | "Succeeded") {
+        let lasts = since(now, pod.text("/metadata/deletionTimestamp"));
+        page.field(0, "Status", format!("Terminating (lasts {lasts})"));
+        let grace = pod.int("/metadata/deletionGracePeriodSeconds");
+        page.field(0, "Termination Grace Period", format!("{grace}s"));
+    } else {
+        page.field(0, "Status", phase);
     }
     for (name, pointer) in [("Reason", "/status/reason"), ("Message", "/status/message")] {
         if !pod.text(pointer).is_empty() {
-            page.field(name, pod.text(pointer));
+            page.field(0, name, pod.text(pointer));
         }
     }
-    page.values("IPs", pod.list("/status/podIPs").iter().map(|ip| ip.text("/ip").to_owned()).collect());
-    if let Some(owner) = pod.list("/metadata/ownerReferences").iter().find(|owner| owner.flag("/controller"))
-    {
-        page.field("Controlled By", format!("{}/{}", owner.text("/kind"), owner.text("/name")));
-    }
-    containers(
-        "Init Containers",
-        pod.list("/spec/initContainers"),
-        pod.list("/status/initContainerStatuses"),
-        page,
-    );
-    containers("Containers", pod.list("/spec/containers"), pod.list("/status/containerStatuses"), page);
-    conditions(pod, page);
-    placement(pod.at("/spec"), page);
-    page.field("QoS Class", pod.text("/status/qosClass"));
 }
 
-/// Pod template of a workload.
-pub(super) fn template(template: &Value, page: &mut Page) {
-    let mut inner = Page::default();
-    inner.map("Labels", template.at("/metadata/labels"), "=");
-    if !template.text("/spec/serviceAccountName").is_empty() {
-        inner.field("Service Account", template.text("/spec/serviceAccountName"));
+fn conditions(pod: &Value, page: &mut Page) {
+    let conditions = pod.list("/status/conditions");
+    let gates = pod.list("/spec/readinessGates");
+    if !gates.is_empty() {
+        page.line(0, "Readiness Gates:\n  Type\tStatus");
     }
-    containers("Init Containers", template.list("/spec/initContainers"), &[], &mut inner);
-    containers("Containers", template.list("/spec/containers"), &[], &mut inner);
-    placement(template.at("/spec"), &mut inner);
-    page.section("Pod Template", inner);
+    for gate in gates {
+        let kind = gate.text("/conditionType");
+        let status = conditions.iter().find(|condition| condition.text("/type") == kind);
+        page.line(1, format!("{kind} \t{} ", status.map_or("<none>", |status| status.text("/status"))));
+    }
+    if !conditions.is_empty() {
+        page.line(0, "Conditions:\n  Type\tStatus");
+    }
+    for condition in conditions {
+        page.line(1, format!("{} \t{} ", condition.text("/type"), condition.text("/status")));
+    }
 }
 
-/// Volumes, node selectors and tolerations.
-fn placement(spec: &Value, page: &mut Page) {
-    let mut volumes = Page::default();
-    for volume in spec.list("/volumes") {
-        volumes.field(volume.text("/name"), source(volume));
-    }
-    page.section("Volumes", volumes);
-    page.map("Node-Selectors", spec.at("/nodeSelector"), "=");
-    page.values("Tolerations", spec.list("/tolerations").iter().map(toleration).collect());
-}
-
-/// Type of a volume and its source.
-fn source(volume: &Value) -> String {
-    let fields = volume.as_object().into_iter().flatten();
-    let Some((kind, source)) = fields.into_iter().find(|(field, _)| *field != "name") else {
-        return String::new();
+fn tolerations(tolerations: &[Value]) -> Vec<String> {
+    let mut tolerations: Vec<_> = tolerations.iter().collect();
+    tolerations.sort_by_key(|toleration| toleration.text("/key"));
+    let text = |toleration: &&Value| {
+        let mut text = toleration.text("/key").to_owned();
+        for (begin, pointer) in [("=", "/value"), (":", "/effect")] {
+            if !toleration.text(pointer).is_empty() {
+                text.extend([begin, toleration.text(pointer)]);
+            }
+        }
+        if toleration.text("/operator") == "Exists" && toleration.text("/value").is_empty() {
+            text.push_str(if text.is_empty() { "op=Exists" } else { " op=Exists" });
+        }
+        if toleration.has("/tolerationSeconds") {
+            text.extend([" for ", &toleration.int("/tolerationSeconds").to_string(), "s"]);
+        }
+        text
     };
-    let named = ["/name", "/secretName", "/claimName", "/path", "/driver"];
-    match named.iter().map(|field| source.text(field)).find(|text| !text.is_empty()) {
-        Some(name) => format!("{kind} {name}"),
-        None => kind.clone(),
-    }
+    tolerations.iter().map(text).collect()
 }
 
-fn toleration(toleration: &Value) -> String {
-    let mut text = toleration.text("/key").to_owned();
-    if !toleration.text("/value").is_empty() {
-        text = format!("{text}={}", toleration.text("/value"));
-    }
-    if !toleration.text("/effect").is_empty() {
-        text = format!("{text}:{}", toleration.text("/effect"));
-    }
-    if toleration.text("/operator") == "Exists" {
-        text.push_str(" op=Exists");
-    }
-    if let Some(seconds) = toleration.scalar("/tolerationSeconds") {
-        text = format!("{text} for {seconds}s");
-    }
-    text
-}
-
-fn containers(title: &str, containers: &[Value], statuses: &[Value], page: &mut Page) {
-    if containers.is_empty() {
+fn spread(constraints: &[Value], indent: &str, page: &mut Page) {
+    if constraints.is_empty() {
         return;
     }
-    let mut all = Page::default();
-    for container in containers {
-        let status = statuses.iter().find(|status| status.text("/name") == container.text("/name"));
-        let mut one = Page::default();
-        one.field("Image", container.text("/image"));
-        let port = |port: &Value| {
-            let name = port.text("/name");
-            let number = format!("{}/{}", port.int("/containerPort"), or(port.text("/protocol"), "TCP"));
-            if name.is_empty() { number } else { format!("{number} ({name})") }
+    let mut constraints: Vec<_> = constraints.iter().collect();
+    constraints.sort_by_key(|constraint| constraint.text("/topologyKey"));
+    let text = |constraint: &&Value| {
+        let selector = match constraint.at("/labelSelector") {
+            Value::Null => String::new(),
+            selector => format!(" for selector {}", format_selector(selector)),
         };
-        one.values("Ports", container.list("/ports").iter().map(port).collect());
-        for (name, pointer) in [("Command", "/command"), ("Args", "/args")] {
-            if container.has(pointer) {
-                let words = container.list(pointer).iter().filter_map(Value::as_str).map(str::to_owned);
-                one.values(name, words.collect());
-            }
-        }
-        if let Some(status) = status {
-            state("State", status.at("/state"), &mut one);
-            state("Last State", status.at("/lastState"), &mut one);
-            one.field("Ready", if status.flag("/ready") { "True" } else { "False" });
-            one.field("Restart Count", status.int("/restartCount").to_string());
-        }
-        for (name, pointer) in [("Limits", "/resources/limits"), ("Requests", "/resources/requests")] {
-            if container.has(pointer) {
-                one.map(name, container.at(pointer), ": ");
-            }
-        }
-        for (name, pointer) in
-            [("Liveness", "/livenessProbe"), ("Readiness", "/readinessProbe"), ("Startup", "/startupProbe")]
-        {
-            if container.has(pointer) {
-                one.field(name, probe(container.at(pointer)));
-            }
-        }
-        one.values("Environment", container.list("/env").iter().map(variable).collect());
-        let mount = |mount: &Value| {
-            let mode = if mount.flag("/readOnly") { "ro" } else { "rw" };
-            format!("{} from {} ({mode})", mount.text("/mountPath"), mount.text("/name"))
-        };
-        one.values("Mounts", container.list("/volumeMounts").iter().map(mount).collect());
-        all.section(container.text("/name"), one);
-    }
-    page.section(title, all);
-}
-
-fn state(title: &str, state: &Value, page: &mut Page) {
-    let mut inner = Page::default();
-    let Some((name, state)) = state.as_object().and_then(|states| states.iter().next()) else { return };
-    let mut letters = name.chars();
-    let first = letters.next().into_iter().flat_map(char::to_uppercase);
-    page.field(title, first.chain(letters).collect::<String>());
-    for (name, pointer) in [("Reason", "/reason"), ("Message", "/message")] {
-        if !state.text(pointer).is_empty() {
-            inner.field(name, state.text(pointer));
-        }
-    }
-    if let Some(code) = state.scalar("/exitCode") {
-        inner.field("Exit Code", code);
-    }
-    if let Some(signal) = state.scalar("/signal") {
-        inner.field("Signal", signal);
-    }
-    for (name, pointer) in [("Started", "/startedAt"), ("Finished", "/finishedAt")] {
-        if state.has(pointer) {
-            inner.field(name, time(state, pointer));
-        }
-    }
-    page.indented(inner);
-}
-
-/// Value of a variable or its source; never the value of a Secret.
-fn variable(variable: &Value) -> String {
-    let name = variable.text("/name");
-    for (pointer, what) in
-        [("/valueFrom/secretKeyRef", "secret"), ("/valueFrom/configMapKeyRef", "config map")]
-    {
-        let from = variable.at(pointer);
-        if !from.is_null() {
-            return format!(
-                "{name}: <set to the key '{}' in {what} '{}'>",
-                from.text("/key"),
-                from.text("/name")
-            );
-        }
-    }
-    match variable.text("/valueFrom/fieldRef/fieldPath") {
-        "" => format!("{name}: {}", variable.text("/value")),
-        path => format!("{name}: ({path})"),
-    }
-}
-
-fn probe(probe: &Value) -> String {
-    let action = if probe.has("/httpGet") {
-        let (scheme, host) =
-            (or(probe.text("/httpGet/scheme"), "HTTP").to_lowercase(), probe.text("/httpGet/host"));
-        let port = probe.scalar("/httpGet/port").unwrap_or_default();
-        format!("http-get {scheme}://{host}:{port}{}", probe.text("/httpGet/path"))
-    } else if probe.has("/exec") {
-        let words: Vec<_> = probe.list("/exec/command").iter().filter_map(Value::as_str).collect();
-        format!("exec [{}]", words.join(" "))
-    } else if probe.has("/tcpSocket") {
-        format!("tcp-socket :{}", probe.scalar("/tcpSocket/port").unwrap_or_default())
-    } else {
-        format!("grpc :{}", probe.scalar("/grpc/port").unwrap_or_default())
+        format!(
+            "{}:{} when max skew {} is exceeded{selector}",
+            constraint.text("/topologyKey"),
+            constraint.text("/whenUnsatisfiable"),
+            constraint.int("/maxSkew"),
+        )
     };
-    let number = |pointer| probe.int(pointer);
-    format!(
-        "{action} delay={}s timeout={}s period={}s #success={} #failure={}",
-        number("/initialDelaySeconds"),
-        number("/timeoutSeconds"),
-        number("/periodSeconds"),
-        number("/successThreshold"),
-        number("/failureThreshold"),
-    )
+    let texts: Vec<_> = constraints.iter().map(text).collect();
+    page.values("Topology Spread Constraints", indent, &texts);
+}
+
+/// Describes a pod template.
+pub(super) fn template(template: &Value, page: &mut Page) {
+    page.line(0, "Pod Template:");
+    page.labels("  Labels", "", template.at("/metadata/labels"));
+    if template.count("/metadata/annotations") > 0 {
+        page.annotations("  Annotations", template.at("/metadata/annotations"));
+    }
+    if !template.text("/spec/serviceAccountName").is_empty() {
+        page.field(1, "Service Account", template.text("/spec/serviceAccountName"));
+    }
+    for (title, list) in [("Init Containers", "/spec/initContainers"), ("Containers", "/spec/containers")] {
+        let containers = template.list(list);
+        if !containers.is_empty() || title == "Containers" {
+            Containers { title, items: containers, statuses: &[], pod: None, indent: "  " }.describe(page);
+        }
+    }
+    volumes::describe(template.list("/spec/volumes"), "  ", page);
+    spread(template.list("/spec/topologySpreadConstraints"), "  ", page);
+    if !template.text("/spec/priorityClassName").is_empty() {
+        page.field(1, "Priority Class Name", template.text("/spec/priorityClassName"));
+    }
+    page.labels("  Node-Selectors", "", template.at("/spec/nodeSelector"));
+    page.values("  Tolerations", "", &tolerations(template.list("/spec/tolerations")));
 }

@@ -116,39 +116,7 @@ fn is_off(tree: &Tree) -> bool {
 
 /// Finds the known key that the user most likely meant, if any is close.
 fn nearest<'k>(fields: &'k BTreeMap<String, Keys>, key: &str) -> Option<&'k str> {
-    let wanted = relaxed(key);
-    let (distance, name) =
-        fields.keys().map(|name| (edit_distance(&relaxed(name), &wanted), name)).min_by_key(|(d, _)| *d)?;
-    // One slip in three letters is a typing mistake; more is another word.
-    (distance <= (wanted.chars().count() / 3).max(1)).then_some(name.as_str())
-}
-
-/// Counts the letters to insert, remove or change (Levenshtein).
-fn edit_distance(left: &str, right: &str) -> usize {
-    let right: Vec<char> = right.chars().collect();
-    let mut row: Vec<usize> = (0..=right.len()).collect();
-    for (i, a) in left.chars().enumerate() {
-        let mut previous = i + 1;
-        let mut next_row = vec![previous];
-        for ((b, diagonal), above) in right.iter().zip(&row).zip(row.iter().skip(1)) {
-            previous = (diagonal + usize::from(a != *b)).min(above + 1).min(previous + 1);
-            next_row.push(previous);
-        }
-        row = next_row;
-    }
-    row.last().copied().unwrap_or(0)
-}
-
-#[cfg(test)]
-mod tests {
-    use super::edit_distance;
-
-    #[test]
-    fn edit_distance_counts_slips() {
-        for (left, right, distance) in
-            [("", "", 0), ("a", "", 1), ("", "abc", 3), ("insecur", "insecure", 1), ("kitten", "sitting", 3)]
-        {
-            assert_eq!(edit_distance(left, right), distance, "{left} {right}");
-        }
-    }
+    let relaxed_keys: Vec<_> = fields.keys().map(|name| (relaxed(name), name.as_str())).collect();
+    let close = crate::nearest(relaxed_keys.iter().map(|(relaxed, _)| relaxed.as_str()), &relaxed(key))?;
+    relaxed_keys.iter().find(|(relaxed, _)| relaxed == close).map(|(_, name)| *name)
 }

@@ -79,7 +79,7 @@ impl Accounts {
             }
             return Ok(());
         }
-        let mut listing = ListPrinter::new(self.show);
+        let mut listing = ListPrinter::new(self.show, context);
         if self.watch {
             return listing.watch(async || hub.accounts().await, context).await;
         }

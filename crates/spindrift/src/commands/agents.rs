@@ -38,7 +38,7 @@ const NAMED: usize = 5;
 impl Agents {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
-        let mut listing = ListPrinter::new(self.show);
+        let mut listing = ListPrinter::new(self.show, context);
         if self.watch {
             return listing.watch(async || hub.agents().await, context).await;
         }

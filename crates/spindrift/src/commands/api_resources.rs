@@ -47,7 +47,11 @@ impl ApiResources {
                 && api_group.as_ref().is_none_or(|group| resource.group == *group)
         });
         resources.sort_by(|a, b| (&a.group, &a.plural).cmp(&(&b.group, &b.plural)));
-        ListPrinter::new(show).print(&resources, "No resources found; see: spindrift watches", context)
+        ListPrinter::new(show, context).print(
+            &resources,
+            "No resources found; see: spindrift watches",
+            context,
+        )
     }
 }
 

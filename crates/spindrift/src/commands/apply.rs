@@ -90,7 +90,7 @@ enum Validate {
 
 impl Apply {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
-        let steps = self.steps()?;
+        let steps = self.steps().await?;
         let Self { account_flags, output, dry_run, timeout, .. } = &self;
         let change = ChangeCommand {
             account_flags,
@@ -102,10 +102,13 @@ impl Apply {
         change.run(context, async |_, _| Ok(steps.clone())).await
     }
 
-    fn steps(&self) -> anyhow::Result<Vec<Step>> {
-        ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
+    async fn steps(&self) -> anyhow::Result<Vec<Step>> {
+        ensure!(
+            !self.files.is_empty(),
+            "must specify -f: a file, a directory, a URL, or - for stdin; or -k: a kustomization directory"
+        );
         self.strategy.check()?;
-        let sources = self.files.read()?;
+        let sources = self.files.read().await?;
         ensure!(!sources.is_empty(), "no objects passed to apply");
         let mut steps = Vec::new();
         for source in sources {

@@ -142,7 +142,7 @@ const NOT_IN_A_NAMESPACE: &str =
 impl Delete {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let grace = self.grace()?;
-        let resources = self.chosen()?;
+        let resources = self.chosen().await?;
         if grace == Some(0) {
             context.note(IMMEDIATE);
         }
@@ -191,8 +191,8 @@ impl Delete {
         })
     }
 
-    fn chosen(&self) -> anyhow::Result<Vec<ResourceArg>> {
-        let resources = self.resources.named(&self.account_flags)?;
+    async fn chosen(&self) -> anyhow::Result<Vec<ResourceArg>> {
+        let resources = self.resources.named(&self.account_flags).await?;
         ensure!(!resources.is_empty(), "no objects passed to delete");
         let selects = self.all || self.resources.selector.is_some() || self.field_selector.is_some();
         let by_name = |resource: &&ResourceArg| resource.name.is_some();

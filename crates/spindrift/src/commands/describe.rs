@@ -1,6 +1,7 @@
 //! `spindrift describe`: details of objects with their events, in all accounts.
 
 mod events;
+mod related;
 
 use std::io::Write;
 
@@ -8,7 +9,7 @@ use clap::Args;
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
 use serde_json::Value;
-use spindrift_printer::{KindRef, Subject, describe};
+use spindrift_printer::{KindRef, RelatedObjects, Subject, describe};
 
 use super::{
     AlreadyReported, Context,
@@ -18,7 +19,8 @@ use crate::{
     complete,
     hub::{Client, Selection},
 };
-use events::{Events, are_neighbours};
+use events::{ObjectEvents, are_neighbours};
+use related::fetch_related;
 
 const EXAMPLES: &str = "Examples:
   # Describe a pod
@@ -53,11 +55,13 @@ pub(crate) struct Describe {
 // === impl Describe ===
 
 impl Describe {
-    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+    pub(crate) async fn run(mut self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
+        self.query.expand(&hub).await?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
         targets.iter().filter_map(Target::live_note).for_each(|note| context.note(note));
-        let has_events = hub.api_resources().await?.iter().any(|resource| resource.kind == "Event");
+        let cached = hub.api_resources().await?;
+        let has_events = cached.iter().any(|resource| resource.kind == "Event");
         let fetch = Fetch { hub: &hub, query: &self.query, sort: None };
         let mut any = false;
         let mut missing = Vec::new();
@@ -66,11 +70,12 @@ impl Describe {
                 for neighbours in found.chunk_by(are_neighbours) {
                     let mut events = None;
                     if has_events {
-                        events = Some(Events::of(&hub, target, neighbours).await?);
+                        events = Some(ObjectEvents::of(&hub, target, neighbours).await?);
                     }
                     for object in neighbours {
+                        let related = fetch_related(&hub, &cached, target, object).await?;
                         let events = events.as_ref().map(|events| events.about(object));
-                        let page = page(target, object, events);
+                        let page = page(target, object, &related, events);
                         // Two empty lines between objects, as kubectl.
                         let between = if std::mem::replace(&mut any, true) { "\n\n" } else { "" };
                         write!(std::io::stdout().lock(), "{between}{page}")?;
@@ -109,12 +114,19 @@ pub(super) async fn describe_object(
     let Some(found) = hub.page(&selection, None).await?.items.into_iter().next() else { return Ok(None) };
     let found = [FetchedObject { account: found.account, value: serde_json::from_str(found.object.get())? }];
     let [object] = &found;
-    let events = Events::of(hub, target, &found).await.ok();
-    Ok(Some(page(target, object, events.as_ref().map(|events| events.about(object)))))
+    let cached = hub.api_resources().await?;
+    let related = fetch_related(hub, &cached, target, object).await?;
+    let events = ObjectEvents::of(hub, target, &found).await.ok();
+    Ok(Some(page(target, object, &related, events.as_ref().map(|events| events.about(object)))))
 }
 
-fn page(target: &Target, object: &FetchedObject, events: Option<&[Value]>) -> String {
+fn page(
+    target: &Target,
+    object: &FetchedObject,
+    related: &RelatedObjects,
+    events: Option<&[Value]>,
+) -> String {
     let kind = KindRef { group: &target.resource.group, kind: &target.resource.kind };
     let FetchedObject { account, value } = object;
-    describe(&Subject { kind, account, object: value, events, now: Timestamp::now() })
+    describe(&Subject { kind, account, object: value, related, events, now: Timestamp::now() })
 }

@@ -73,9 +73,12 @@ impl Diff {
     }
 
     async fn compare(&self, context: &Context, differs: &Cell<bool>) -> anyhow::Result<()> {
-        ensure!(!self.files.is_empty(), "must specify -f: a file, a directory, or - for stdin");
+        ensure!(
+            !self.files.is_empty(),
+            "must specify -f: a file, a directory, a URL, or - for stdin; or -k: a kustomization directory"
+        );
         self.strategy.check()?;
-        let sources = self.files.read()?;
+        let sources = self.files.read().await?;
         ensure!(!sources.is_empty(), "no objects passed to diff");
         let mut verbs = Vec::new();
         for source in sources {

@@ -10,6 +10,7 @@ mod documents;
 mod fetch;
 mod output;
 mod rows;
+mod stale;
 mod target;
 mod watch;
 
@@ -21,7 +22,7 @@ use clap_complete::ArgValueCompleter;
 use serde_json::Value;
 use spindrift_printer::SortKey;
 
-use self::{documents::Documents, output::Output, rows::Rows, watch::Watch};
+use self::{documents::Documents, output::Output, rows::Rows, stale::StaleAccounts, watch::Watch};
 use super::{AlreadyReported, Context};
 use crate::{
     complete,
@@ -115,10 +116,11 @@ pub(crate) struct PrintFlags {
 // === impl Get ===
 
 impl Get {
-    pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
+    pub(crate) async fn run(mut self, context: &Context) -> anyhow::Result<()> {
         let output = Output::parse(self.show.output.as_deref())?;
         let sort = self.sort_by.as_deref().map(SortKey::parse).transpose()?;
         let hub = context.hub()?;
+        self.query.expand(&hub).await?;
         let targets = resolve(&hub, &self.kind, &self.names).await?;
         targets.iter().filter_map(Target::live_note).for_each(|note| context.note(note));
         if self.watch || self.watch_only {
@@ -156,11 +158,15 @@ impl Get {
         context: &Context,
     ) -> anyhow::Result<Vec<String>> {
         let mut missing = Vec::new();
-        let mut rows = Rows::new(output, &self.show, &self.query, terminal_width());
+        let stale = StaleAccounts::of(fetch.hub).await;
+        let mut rows = Rows::new(output, &self.show, &self.query, TableScreen::of(context));
+        rows.mark(&stale);
         for target in targets {
             rows.begin(fetch.hub, target, targets.len() > 1).await?;
             missing.extend(fetch.pages(target, async |page| rows.page(&page)).await?);
         }
+        rows.note_hidden(context);
+        stale.note_shown(context);
         if !rows.any() && missing.is_empty() {
             self.query.check_accounts(fetch.hub).await?;
             context.note(self.query.nothing(targets));
@@ -177,7 +183,7 @@ impl Get {
     ) -> anyhow::Result<Vec<String>> {
         let names_one =
             |target: &Target| target.names.len() == 1 && !self.query.shows_namespace(&target.resource);
-        let is_one = matches!(targets, [target] if names_one(target)) && self.query.is_one_account();
+        let is_one = matches!(targets, [target] if names_one(target));
         let mut missing = Vec::new();
         let mut documents = Documents::new(output, &self.query, is_one);
         for target in targets {
@@ -186,20 +192,29 @@ impl Get {
         if !documents.any() && missing.is_empty() {
             self.query.check_accounts(fetch.hub).await?;
         }
-        if !is_one || missing.is_empty() {
-            documents.end()?;
-        }
+        documents.end()?;
         std::io::stdout().flush()?;
         Ok(missing)
     }
 }
 
-/// Width of the terminal, or `None` if stdout is not a terminal.
-fn terminal_width() -> Option<usize> {
-    if !std::io::stdout().is_terminal() {
-        return None;
+/// Properties of the terminal.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct TableScreen {
+    /// Width, or `None` if stdout is not a terminal.
+    width: Option<usize>,
+    color: bool,
+}
+
+// === impl TableScreen ===
+
+impl TableScreen {
+    pub(crate) fn of(context: &Context) -> Self {
+        let size = std::io::stdout().is_terminal().then(ratatui::crossterm::terminal::size);
+        let width =
+            size.and_then(Result::ok).map(|(columns, _)| usize::from(columns)).filter(|width| *width > 0);
+        Self { width, color: context.color }
     }
-    ratatui::crossterm::terminal::size().ok().map(|(columns, _)| usize::from(columns))
 }
 
 /// CustomResourceDefinition of a kind, of the first account that has one.

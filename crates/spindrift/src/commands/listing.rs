@@ -6,7 +6,7 @@ use clap::{Args, ValueEnum};
 use jiff::Timestamp;
 use serde::Serialize;
 use serde_json::Value;
-use spindrift_printer::{Layout, cell_text};
+use spindrift_printer::{Layout, cell_text, tones};
 
 use super::{Context, get::yaml};
 use crate::hub::HubError;
@@ -54,6 +54,8 @@ pub(crate) trait ListItem: Serialize {
 /// Prints lists; columns keep their widths between two prints.
 pub(crate) struct ListPrinter {
     show: ListFlags,
+    /// Set if states may be colored.
+    color: bool,
     layout: Layout,
     headed: bool,
 }
@@ -73,8 +75,8 @@ impl ListFlags {
 // === impl ListPrinter ===
 
 impl ListPrinter {
-    pub(crate) fn new(show: ListFlags) -> Self {
-        Self { show, layout: Layout::default(), headed: false }
+    pub(crate) fn new(show: ListFlags, context: &Context) -> Self {
+        Self { show, color: context.color, layout: Layout::default(), headed: false }
     }
 
     /// Prints a whole list, or a note on stderr if it is empty.
@@ -159,7 +161,12 @@ impl ListPrinter {
         }
         let clean = |cell| cell_text(&Value::String(cell));
         rows.extend(items.iter().map(|item| item.cells(now).into_iter().take(columns).map(clean).collect()));
-        self.layout.lines(&rows)
+        if !self.color {
+            return self.layout.lines(&rows);
+        }
+        let header: Vec<_> = T::COLUMNS.iter().map(ToString::to_string).collect();
+        self.layout.fit(&rows);
+        rows.iter().map(|row| self.layout.painted(row, &tones(&header, row), None)).collect()
     }
 }
 
@@ -198,10 +205,12 @@ mod tests {
 
     #[test]
     fn a_table_has_one_header_and_wide_ones_all_columns() {
-        let mut narrow = ListPrinter::new(ListFlags { output: None, no_headers: false });
+        let context = Context { hub: None, quiet: true, color: false };
+        let mut narrow = ListPrinter::new(ListFlags { output: None, no_headers: false }, &context);
         assert_eq!(narrow.table(&[Fruit("apple", 1)]), "NAME    COUNT\napple   1\n");
         assert_eq!(narrow.table(&[Fruit("fig", 2)]), "fig     2\n");
-        let mut wide = ListPrinter::new(ListFlags { output: Some(ListFormat::Wide), no_headers: true });
+        let mut wide =
+            ListPrinter::new(ListFlags { output: Some(ListFormat::Wide), no_headers: true }, &context);
         assert_eq!(wide.table(&[Fruit("apple", 1)]), "apple   1     red\n");
         assert_eq!(wide.table(&[Fruit("\u{1b}[2J\nx", 1)]), "^[[2J...   1     red\n");
     }

@@ -35,6 +35,7 @@ use tokio::{
 use super::{
     Context,
     get::{check_accounts, resolve},
+    operate::expand_accounts,
 };
 use crate::{
     complete,
@@ -59,7 +60,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, override_usage = "spindrift live [-a ACCOUNT] [-k KIND] [options]")]
 pub(crate) struct Live {
-    /// Show changes of these accounts only (comma-separated).
+    /// Show changes of these accounts only: a comma-separated list, or patterns such as 'eu-*'.
     #[arg(
         short,
         long,
@@ -91,9 +92,9 @@ impl Live {
         let Self { account, kind, namespace, selector } = self;
         let hub = context.hub()?;
         // A mistyped name would leave the screen empty for ever.
-        if let Some(accounts) = &account {
-            check_accounts(&hub, &accounts.split(',').map(str::to_owned).collect::<Vec<_>>()).await?;
-        }
+        let accounts: Vec<_> = account.iter().flat_map(|names| names.split(',')).map(str::to_owned).collect();
+        let accounts = expand_accounts(&hub, &accounts).await?;
+        check_accounts(&hub, &accounts).await?;
         if let Some(kinds) = &kind
             && let Some(uncached) =
                 resolve(&hub, kinds, &[]).await?.iter().find(|target| !target.resource.cached)
@@ -109,7 +110,7 @@ impl Live {
         let options = [("-a", &account), ("-k", &kind), ("-n", &namespace), ("-l", &selector)];
         let options = options.map(|(flag, value)| value.as_ref().map(|value| format!(" {flag} {value}")));
         let selection = Selection {
-            account,
+            account: (!accounts.is_empty()).then(|| accounts.join(",")),
             kind,
             namespace,
             label_selector: selector,

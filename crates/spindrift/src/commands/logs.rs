@@ -1,16 +1,20 @@
 //! `spindrift logs`: logs of containers, in one or several accounts.
 
-use std::{io::Write, time::Duration};
+mod merge;
+mod target;
+
+use std::{cell::RefCell, io::Write, time::Duration};
 
 use anyhow::{bail, ensure};
 use clap::Args;
 use clap_complete::ArgValueCompleter;
 use jiff::Timestamp;
-use spindrift_model::{List, Logs as LogsVerb, ObjectRef, Verb};
+use spindrift_model::{Logs as LogsVerb, ObjectRef, Verb};
 
+use self::{merge::MergedLines, target::LogTargets};
 use super::{
     Context,
-    operate::{AccountFanout, AccountFlags, AccountLine, DisplayMode, OperationError, duration},
+    operate::{AccountFanout, AccountFlags, AccountLine, DisplayMode, duration},
 };
 use crate::complete;
 
@@ -30,8 +34,9 @@ const EXAMPLES: &str = "Examples:
 
 /// Print the logs for a container in a pod or specified resource.
 ///
-/// If the pod has only one container, the container name is optional. With several accounts, each line begins with its
-/// account.
+/// If the pod has only one container, the container name is optional. Without an account, the logs come from the only
+/// account that has the resource. With several accounts, each line begins with its account, and the lines of all pods are
+/// sorted by time unless they are followed.
 #[derive(Debug, Args)]
 #[command(
     before_help = EXAMPLES,
@@ -88,22 +93,33 @@ impl Logs {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         self.check()?;
         let fanout = AccountFanout::new(context)?;
-        let accounts = self.account_flags.accounts(fanout.hub()).await?;
-        fanout
+        let found = LogTargets { logs: &self, fanout: &fanout };
+        let accounts = found.accounts().await?;
+        // The lines of a followed log are printed as they arrive.
+        let merged = (!self.follow && !self.previous).then(|| RefCell::new(MergedLines::default()));
+        let done = fanout
             .run(&accounts, DisplayMode::Stream, async |line| {
-                match self.targets(&fanout, line.account()).await {
+                match found.of_account(line).await {
                     Ok(targets) if targets.is_empty() => {
                         line.note(&format!(
                             "No resources found in {} namespace.",
                             self.account_flags.namespace()
                         ));
                     }
-                    Ok(targets) => self.show(&fanout, line, targets).await?,
+                    Ok(targets) => {
+                        let is_one = accounts.len() == 1 && targets.len() == 1;
+                        let merged = merged.as_ref().filter(|_| !is_one);
+                        self.show(&fanout, line, targets, merged).await?;
+                    }
                     Err(error) => line.fail(&error.to_string()),
                 }
                 Ok(())
             })
-            .await
+            .await;
+        if let Some(merged) = merged {
+            merged.into_inner().print(self.timestamps)?;
+        }
+        done
     }
 
     fn check(&self) -> anyhow::Result<()> {
@@ -125,9 +141,10 @@ impl Logs {
         fanout: &AccountFanout<'_>,
         line: &AccountLine,
         targets: Vec<ObjectRef>,
+        merged: Option<&RefCell<MergedLines>>,
     ) -> anyhow::Result<()> {
         let many = targets.len() > 1;
-        let each = targets.into_iter().map(|target| self.read(fanout, line, target, many));
+        let each = targets.into_iter().map(|target| self.read(fanout, line, target, many, merged));
         if self.follow {
             futures::future::try_join_all(each).await?;
             return Ok(());
@@ -138,45 +155,16 @@ impl Logs {
         Ok(())
     }
 
-    async fn targets(
-        &self,
-        fanout: &AccountFanout<'_>,
-        account: &str,
-    ) -> Result<Vec<ObjectRef>, OperationError> {
-        let namespace = Some(self.account_flags.namespace().to_owned());
-        let object = |kind: &str, name: &str| ObjectRef {
-            api_version: None,
-            kind: kind.to_owned(),
-            namespace: namespace.clone(),
-            name: name.to_owned(),
-        };
-        if let Some(resource) = &self.resource {
-            let (kind, name) = resource.split_once('/').unwrap_or(("pod", resource));
-            return Ok(vec![object(kind, name)]);
-        }
-        let list = Verb::List(List {
-            api_version: Some("v1".to_owned()),
-            kind: "Pod".to_owned(),
-            namespace: namespace.clone(),
-            label_selector: self.selector.clone(),
-            field_selector: None,
-            anywhere: false,
-        });
-        let found: serde_json::Value = fanout.submit(account, &list, None).await?.json().await?;
-        let pods = found["items"].as_array().map(Vec::as_slice).unwrap_or_default();
-        let names = pods.iter().filter_map(|pod| pod["metadata"]["name"].as_str());
-        Ok(names.map(|name| object("pod", name)).collect())
-    }
-
     async fn read(
         &self,
         fanout: &AccountFanout<'_>,
         line: &AccountLine,
         target: ObjectRef,
         many: bool,
+        merged: Option<&RefCell<MergedLines>>,
     ) -> anyhow::Result<()> {
         let prefix = if self.prefix { format!("[{}/{}] ", target.kind, target.name) } else { String::new() };
-        let verb = self.verb(target, many);
+        let verb = self.verb(target, many, merged.is_some());
         let mut reply = match fanout.submit(line.account(), &verb, self.follow.then_some(FOLLOWED)).await {
             Ok(reply) => reply,
             Err(error) => {
@@ -185,7 +173,8 @@ impl Logs {
             }
         };
         // Raw bytes, unless lines of several sources are mixed.
-        let is_plain = !line.is_one_of_several() && prefix.is_empty() && !(many && self.follow);
+        let is_plain =
+            merged.is_none() && !line.is_one_of_several() && prefix.is_empty() && !(many && self.follow);
         let ended = if is_plain {
             loop {
                 match reply.next().await {
@@ -202,6 +191,10 @@ impl Logs {
             reply
                 .lines(|text| {
                     let text = String::from_utf8_lossy(text);
+                    if let Some(merged) = merged {
+                        merged.borrow_mut().add(&text, |text| line.labelled(&format!("{prefix}{text}")));
+                        return Ok(());
+                    }
                     // The line break keeps empty lines.
                     Ok(line.print(&format!("{prefix}{text}\n"))?)
                 })
@@ -213,7 +206,7 @@ impl Logs {
         Ok(())
     }
 
-    fn verb(&self, target: ObjectRef, many: bool) -> Verb {
+    fn verb(&self, target: ObjectRef, many: bool, merged: bool) -> Verb {
         let tail_lines = match self.tail {
             Some(lines) => u64::try_from(lines).ok(),
             None if many || self.selector.is_some() => Some(TAIL_OF_MANY),
@@ -228,7 +221,8 @@ impl Logs {
             // The API server accepts whole seconds only, and rejects zero.
             since_seconds: self.since.map(|since| since.as_secs().max(1)),
             since_time: self.since_time.clone(),
-            timestamps: self.timestamps,
+            // Lines of several pods are sorted by their times.
+            timestamps: self.timestamps || merged,
             limit_bytes: self.limit_bytes,
             anywhere: false,
         })

@@ -12,6 +12,7 @@ use super::{
     Context,
     get::yaml,
     listing::{ListFlags, ListItem, ListPrinter, or_none},
+    operate::expand_accounts,
 };
 use crate::{
     complete,
@@ -50,7 +51,7 @@ pub(crate) struct Operations {
     action: Option<OperationsCommand>,
     /// Show the details of this operation.
     id: Option<OperationId>,
-    /// A comma-separated list of accounts. Defaults to all accounts.
+    /// A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts.
     #[arg(
         short,
         long = "account",
@@ -100,9 +101,10 @@ impl Operations {
             if self.show.is_table() {
                 return Ok(std::io::stdout().lock().write_all(yaml(&record)?.as_bytes())?);
             }
-            return ListPrinter::new(self.show).print(&[record], "", context);
+            return ListPrinter::new(self.show, context).print(&[record], "", context);
         }
         let Self { accounts, state, limit, watch, show, .. } = self;
+        let accounts = expand_accounts(&hub, &accounts).await?;
         let ask = async || {
             let of = |account| OperationFilter { account, state: state.clone(), limit };
             if accounts.is_empty() {
@@ -117,7 +119,7 @@ impl Operations {
             found.truncate(limit.map_or(usize::MAX, |limit| limit as usize));
             Ok(found)
         };
-        let mut listing = ListPrinter::new(show);
+        let mut listing = ListPrinter::new(show, context);
         if watch {
             return listing.watch(ask, context).await;
         }

@@ -83,7 +83,7 @@ impl Patch {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let patch = self.read()?;
         let Self { resources, account_flags, output, dry_run, timeout, .. } = &self;
-        let chosen = resources.chosen(account_flags)?;
+        let chosen = resources.chosen(account_flags).await?;
         ensure!(!chosen.is_empty(), "no objects passed to patch");
         let change = ChangeCommand {
             account_flags,

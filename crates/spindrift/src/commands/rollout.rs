@@ -164,7 +164,7 @@ impl Plain {
         dry_run: DryRunMode,
     ) -> anyhow::Result<()> {
         let Self { resources, account_flags, output, timeout } = self;
-        let chosen = resources.chosen(account_flags)?;
+        let chosen = resources.chosen(account_flags).await?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
         let change = ChangeCommand {
             account_flags,

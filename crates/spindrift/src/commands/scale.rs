@@ -61,7 +61,7 @@ pub(crate) struct Scale {
 impl Scale {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let Self { resources, account_flags, output, dry_run, timeout, .. } = &self;
-        let chosen = resources.chosen(account_flags)?;
+        let chosen = resources.chosen(account_flags).await?;
         ensure!(!chosen.is_empty(), "no objects passed to scale");
         ensure!(
             self.resource_version.is_none() || chosen.len() == 1,

@@ -8,6 +8,7 @@ use spindrift_printer::human_duration;
 use super::{
     Context,
     listing::{ListFlags, ListItem, ListPrinter, or_none},
+    operate::expand_accounts,
 };
 use crate::{complete, hub::WatchStatus};
 
@@ -25,7 +26,7 @@ const EXAMPLES: &str = "Examples:
 #[derive(Debug, Args)]
 #[command(before_help = EXAMPLES, override_usage = "spindrift watches [-a ACCOUNT] [options]")]
 pub(crate) struct Watches {
-    /// A comma-separated list of accounts. Defaults to all accounts.
+    /// A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts.
     #[arg(
         short,
         long,
@@ -46,7 +47,10 @@ impl Watches {
     pub(crate) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let hub = context.hub()?;
         let Self { account, show, watch } = self;
-        let mut listing = ListPrinter::new(show);
+        let accounts: Vec<_> = account.iter().flat_map(|names| names.split(',')).map(str::to_owned).collect();
+        let accounts = expand_accounts(&hub, &accounts).await?;
+        let account = (!accounts.is_empty()).then(|| accounts.join(","));
+        let mut listing = ListPrinter::new(show, context);
         if watch {
             return listing.watch(async || hub.watches(account.as_deref()).await, context).await;
         }

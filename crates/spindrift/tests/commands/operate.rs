@@ -8,3 +8,4 @@ mod sentences;
 mod several;
 mod shop;
 mod top;
+mod verbs;

@@ -93,28 +93,28 @@ mod tests {
 
     use super::*;
 
-    fn object(value: Value) -> Object {
+    fn object(value: &Value) -> Object {
         value.as_object().expect("an object").clone()
     }
 
     #[test]
     fn the_annotation_has_the_keys_that_were_applied_and_no_values() {
         let before = json!({ "data": { "a": "eA==", "b": "eQ==" } }).to_string();
-        let live = object(json!({ "data": { "a": "eA==", "b": "eQ==", "c": "eg==" },
+        let live = object(&json!({ "data": { "a": "eA==", "b": "eQ==", "c": "eg==" },
             "metadata": { "annotations": { LAST_APPLIED: before } } }));
-        let manifest = object(json!({ "metadata": { "name": "login", "labels": { "team": "a" } } }));
+        let manifest = object(&json!({ "metadata": { "name": "login", "labels": { "team": "a" } } }));
         let modified = annotated_without_values(&manifest, &live);
         assert!(modified.get("data").is_none());
         let applied = last_applied(&modified).unwrap().unwrap();
         assert_eq!(applied["data"], json!({ "a": "", "b": "" }));
-        let modified = annotated_without_values(&manifest, &object(json!({ "data": { "a": "eA==" } })));
+        let modified = annotated_without_values(&manifest, &object(&json!({ "data": { "a": "eA==" } })));
         assert!(last_applied(&modified).unwrap().unwrap().get("data").is_none());
     }
 
     #[test]
     fn values_of_the_target_itself_are_those_of_its_live_object() {
         let hidden = HiddenValues { source: "login".to_owned(), data: Some(json!({ "a": "b2xk" })) };
-        let live = object(json!({ "data": { "a": "bmV3" } }));
+        let live = object(&json!({ "data": { "a": "bmV3" } }));
         for (name, live, expected) in [
             ("login", Some(&live), json!({ "a": "bmV3" })),
             ("login", None, json!({ "a": "b2xk" })),

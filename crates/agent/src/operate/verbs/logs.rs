@@ -4,7 +4,7 @@ mod choice;
 
 use http::Method;
 use serde_json::Value;
-use spindrift_kubernetes::{Call, rollout::selector_text};
+use spindrift_kubernetes::{Call, by_logging, rollout::selector_text};
 use spindrift_model::{Content, ErrorKind, Logs, OperationError, Resource};
 use tokio::time::Instant;
 
@@ -94,7 +94,7 @@ async fn first_pod(
     let Some(Value::Array(mut found)) = list.get_mut("items").map(Value::take) else {
         return Err(none(&name));
     };
-    found.sort_by(choice::by_logging);
+    found.sort_by(by_logging);
     found.into_iter().next().ok_or_else(|| none(&name))
 }
 

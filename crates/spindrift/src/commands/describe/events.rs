@@ -12,7 +12,7 @@ use crate::{
 };
 
 /// Newest events of some objects of one kind, account and namespace, by the names of the objects.
-pub(super) struct Events<'a> {
+pub(super) struct ObjectEvents<'a> {
     about: HashMap<&'a str, About<'a>>,
 }
 
@@ -29,9 +29,9 @@ pub(super) fn are_neighbours(left: &FetchedObject, right: &FetchedObject) -> boo
     left.account == right.account && namespace(left) == namespace(right)
 }
 
-// === impl Events ===
+// === impl ObjectEvents ===
 
-impl<'a> Events<'a> {
+impl<'a> ObjectEvents<'a> {
     /// Requests the events of these objects from the hub.
     pub(super) async fn of(
         hub: &Client,
@@ -78,8 +78,9 @@ impl<'a> Events<'a> {
         let field = |pointer| event.pointer(pointer).and_then(Value::as_str).unwrap_or_default();
         let (name, uid) = (field("/involvedObject/name"), field("/involvedObject/uid"));
         let Some(about) = self.about.get_mut(name) else { return };
-        // A deleted object may have had the same name. Some events have no uid; kubelets use the name of a node as its uid.
-        if uid.is_empty() || uid == about.uid || uid == name {
+        // A deleted object may have had the same name, so the uid decides, as with kubectl; kubelets use the name of a
+        // node as its uid.
+        if uid == about.uid || uid == name {
             about.events.push(event);
         }
     }
@@ -120,20 +121,20 @@ mod tests {
     }
 
     #[test]
-    fn events_find_their_object_by_uid_by_a_nodes_name_or_by_name_alone() {
+    fn events_find_their_object_by_uid_or_by_a_nodes_name() {
         let objects = [found("eu", "", "node-a"), found("eu", "", "node-b")];
-        let mut events = Events::none(&objects);
+        let mut events = ObjectEvents::none(&objects);
         for uid in ["uid-of-node-a", "node-a", "", "uid-of-one-before"] {
             events.add(event("node-a", uid, 0));
         }
         events.add(event("node-c", "node-c", 0));
-        assert_eq!(objects.each_ref().map(|object| events.about(object).len()), [3, 0]);
+        assert_eq!(objects.each_ref().map(|object| events.about(object).len()), [2, 0]);
     }
 
     #[test]
     fn the_newest_events_are_kept_in_any_order_of_arrival() {
         let objects = [found("eu", "shop", "web")];
-        let mut events = Events::none(&objects);
+        let mut events = ObjectEvents::none(&objects);
         for second in 0..SHOWN + 30 {
             events.add(event("web", "uid-of-web", second));
             events.forget_old();

@@ -18,7 +18,9 @@ pub(crate) const ACCOUNT: &str = "spindrift.io/account";
 pub(crate) struct Documents<'a> {
     output: Output,
     query: &'a QueryFlags,
-    /// Set if one object was requested, which is not printed as a list.
+    /// Set if one name was requested: one object that has it is not printed as a list. It comes in one page.
+    names_one: bool,
+    /// Set if one object was found by one name.
     is_one: bool,
     written: usize,
     /// Objects for the template.
@@ -28,11 +30,12 @@ pub(crate) struct Documents<'a> {
 // === impl Documents ===
 
 impl<'a> Documents<'a> {
-    pub(crate) fn new(output: Output, query: &'a QueryFlags, is_one: bool) -> Self {
-        Self { output, query, is_one, written: 0, kept: Vec::new() }
+    pub(crate) fn new(output: Output, query: &'a QueryFlags, names_one: bool) -> Self {
+        Self { output, query, names_one, is_one: false, written: 0, kept: Vec::new() }
     }
 
     pub(crate) fn page(&mut self, target: &Target, page: Vec<FetchedObject>) -> anyhow::Result<()> {
+        self.is_one = self.names_one && page.len() == 1;
         let mut out = std::io::stdout().lock();
         for found in page {
             let value = marked(found, self.query);
@@ -68,6 +71,9 @@ impl<'a> Documents<'a> {
 
     /// Ends the list, or renders the template.
     pub(crate) fn end(self) -> anyhow::Result<()> {
+        if self.names_one && self.written == 0 {
+            return Ok(());
+        }
         let mut out = std::io::stdout().lock();
         match self.output {
             Output::JsonPath(path) => {

@@ -3,27 +3,32 @@
 use std::io::Write;
 
 use jiff::Timestamp;
-use spindrift_printer::{CustomColumns, Fit, KindRef, Layout, Printer, Table, TableOptions};
+use spindrift_printer::{CustomColumns, Fit, KindRef, Layout, Printer, Table, TableOptions, Tone, tones};
 
 use super::{
-    PrintFlags, definition,
+    PrintFlags, TableScreen, definition,
     documents::marked,
     fetch::FetchedObject,
     output::Output,
+    stale::StaleAccounts,
     target::{QueryFlags, Target},
 };
-use crate::hub::Client;
+use crate::{commands::Context, hub::Client};
 
 /// Writes rows to stdout.
 pub(crate) struct Rows<'a> {
     output: Output,
     show: &'a PrintFlags,
     query: &'a QueryFlags,
-    /// Width of the terminal, if lines may be cut.
-    width: Option<usize>,
+    /// Terminal; its width only if lines may be cut.
+    screen: TableScreen,
     table: Option<Columns>,
     layout: Layout,
     fit: Option<Fit>,
+    /// Accounts whose names are marked.
+    stale: Option<&'a StaleAccounts>,
+    /// Names of omitted columns, until they are noted.
+    hidden: Vec<String>,
     /// Set once a table had a namespace column; then all following tables have one, as in kubectl.
     namespace: bool,
     /// Set once the header of this table has been written.
@@ -45,23 +50,31 @@ impl<'a> Rows<'a> {
         output: Output,
         show: &'a PrintFlags,
         query: &'a QueryFlags,
-        width: Option<usize>,
+        screen: TableScreen,
     ) -> Self {
         // `-o wide` is never cut.
-        let width = width.filter(|_| matches!(output, Output::Table));
+        let width = screen.width.filter(|_| matches!(output, Output::Table));
+        let screen = TableScreen { width, ..screen };
         let (table, layout) = (None, Layout::default());
         Self {
             output,
             show,
             query,
-            width,
+            screen,
             table,
             layout,
             fit: None,
+            stale: None,
+            hidden: Vec::new(),
             namespace: false,
             headed: false,
             any: false,
         }
+    }
+
+    /// Marks these accounts, and records which of them are shown.
+    pub(crate) fn mark(&mut self, stale: &'a StaleAccounts) {
+        self.stale = Some(stale);
     }
 
     /// Begins the table of a kind.
@@ -90,6 +103,11 @@ impl<'a> Rows<'a> {
 
     /// Writes a page of rows.
     pub(crate) fn page(&mut self, page: &[FetchedObject]) -> anyhow::Result<()> {
+        if let Some(stale) = self.stale {
+            for object in page {
+                stale.show(&object.account);
+            }
+        }
         let now = Timestamp::now();
         let rows = page.iter().map(|FetchedObject { account, value }| self.cells(account, value, now));
         let rows = rows.collect::<anyhow::Result<Vec<_>>>()?;
@@ -141,9 +159,12 @@ impl<'a> Rows<'a> {
             }
             // The header counts for the choice of columns even with `--no-headers`.
             rows.insert(0, header);
-            self.fit = self.width.map(|width| Fit::choose(&rows, width));
+            self.fit = self.screen.width.map(|width| Fit::choose(&rows, width));
             if let Some(fit) = &self.fit {
                 self.layout = fit.layout();
+                let new = fit.hidden().iter().filter(|name| !self.hidden.contains(name)).cloned();
+                let new: Vec<_> = new.collect();
+                self.hidden.extend(new);
             }
             if self.show.no_headers {
                 rows.remove(0);
@@ -154,16 +175,44 @@ impl<'a> Rows<'a> {
             }
         }
         (self.headed, self.any) = (true, true);
+        let mut header = self.header();
+        if event.is_some() {
+            header.insert(0, "EVENT".to_owned());
+        }
         if let Some(fit) = &self.fit {
             rows = rows.iter().map(|row| fit.row(row)).collect();
+            header = fit.row(&header);
         }
         self.layout.fit(&rows);
+        let width = self.fit.as_ref().map(Fit::width);
         for row in &rows {
-            let line = self.layout.line(row);
-            let line = self.fit.as_ref().map_or(line.clone(), |fit| fit.line(&line));
-            out.write_all(line.as_bytes())?;
+            let tones = if self.screen.color { self.tones(&header, row) } else { Vec::new() };
+            out.write_all(self.layout.painted(row, &tones, width).as_bytes())?;
         }
         Ok(out.flush()?)
+    }
+
+    fn tones(&self, header: &[String], row: &[String]) -> Vec<Option<Tone>> {
+        let mut tones = tones(header, row);
+        let account = header.iter().position(|name| name == "ACCOUNT");
+        let is_stale = |account: &String| self.stale.is_some_and(|stale| stale.contains(account));
+        if let Some(at) = account.filter(|at| row.get(*at).is_some_and(is_stale))
+            && let Some(tone) = tones.get_mut(at)
+        {
+            *tone = Some(Tone::Warning);
+        }
+        tones
+    }
+
+    /// Notes the columns that the terminal is too narrow for, once for all tables.
+    pub(crate) fn note_hidden(&mut self, context: &Context) {
+        let hidden = std::mem::take(&mut self.hidden);
+        if let Some(width) = self.screen.width.filter(|_| !hidden.is_empty()) {
+            let hidden = hidden.join(", ");
+            context.note(format_args!(
+                "(not shown, since the terminal has {width} columns: {hidden}; use -o wide to see all)"
+            ));
+        }
     }
 
     /// Whether anything has been written.

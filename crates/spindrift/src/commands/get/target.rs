@@ -4,7 +4,10 @@ use anyhow::{anyhow, bail};
 use clap::{Args, builder::NonEmptyStringValueParser};
 use clap_complete::ArgValueCompleter;
 
+use spindrift_process::nearest;
+
 use crate::{
+    commands::operate::{expand_accounts, is_pattern},
     complete,
     hub::{ApiResource, Client, Selection},
 };
@@ -18,7 +21,7 @@ pub(crate) struct QueryFlags {
     /// The namespace of the requested object(s).
     #[arg(short, long, default_value = "default", add = ArgValueCompleter::new(complete::namespaces))]
     namespace: String,
-    /// A comma-separated list of accounts. Defaults to all accounts.
+    /// A comma-separated list of accounts, or patterns such as 'eu-*'. Defaults to all accounts.
     #[arg(
         short,
         long = "account",
@@ -28,6 +31,9 @@ pub(crate) struct QueryFlags {
         add = ArgValueCompleter::new(complete::accounts)
     )]
     accounts: Vec<String>,
+    /// Set if the accounts were selected by a pattern, which may match several.
+    #[arg(skip)]
+    by_pattern: bool,
     /// Selector (label query) to filter on, supports '=', '==', '!=', 'in' and 'notin' (e.g. -l key1=value1,key2=value2).
     /// Matching objects must satisfy all of the specified label constraints.
     #[arg(short = 'l', long)]
@@ -121,11 +127,27 @@ fn find<'a>(resources: &'a [ApiResource], word: &str) -> anyhow::Result<Vec<&'a 
     let meant = resources.iter().filter(|resource| resource.is_called(&word));
     match meant.min_by_key(|resource| (resource.precedence(), &resource.group)) {
         Some(resource) => Ok(vec![resource]),
-        None => Err(anyhow!(
-            "the server doesn't have a resource type \"{word}\" in any account; for the resource types that the hub caches, \
-             see: spindrift api-resources"
-        )),
+        None => Err(anyhow!("{}", unknown_kind(resources, &word))),
     }
+}
+
+fn unknown_kind(resources: &[ApiResource], word: &str) -> String {
+    let of = |resource: &'_ ApiResource| {
+        [resource.kind.to_lowercase(), resource.plural.to_lowercase()]
+            .into_iter()
+            .chain(resource.short_names.clone())
+    };
+    let known: Vec<_> = resources.iter().flat_map(of).collect();
+    let name = word.split('.').next().unwrap_or(word);
+    let hint = match nearest(known.iter().map(String::as_str), name) {
+        // With another group, it would be the same word again.
+        Some(close) if close != name => format!("did you mean {close}? "),
+        _ => String::new(),
+    };
+    format!(
+        "the server doesn't have a resource type \"{word}\" in any account; {hint}for the resource types that the hub caches, see: spindrift \
+         api-resources"
+    )
 }
 
 // === impl ApiResource ===
@@ -157,7 +179,7 @@ impl ApiResource {
     }
 
     /// Unambiguous form of the kind for the hub: `Pod.v1.`, `Deployment.apps`.
-    fn pattern(&self) -> String {
+    pub(crate) fn pattern(&self) -> String {
         match self.group.as_str() {
             "" => format!("{}.{}.", self.kind, self.version),
             group => format!("{}.{group}", self.kind),
@@ -215,7 +237,14 @@ impl QueryFlags {
 
     /// Whether the user selected exactly one account; then the output is the same as kubectl's.
     pub(crate) fn is_one_account(&self) -> bool {
-        self.accounts.len() == 1
+        self.accounts.len() == 1 && !self.by_pattern
+    }
+
+    /// Replaces patterns by the accounts that they match.
+    pub(crate) async fn expand(&mut self, hub: &Client) -> anyhow::Result<()> {
+        self.by_pattern = self.accounts.iter().any(|wanted| is_pattern(wanted));
+        self.accounts = expand_accounts(hub, &self.accounts).await?;
+        Ok(())
     }
 
     pub(crate) fn shows_namespace(&self, resource: &ApiResource) -> bool {
@@ -294,6 +323,13 @@ mod tests {
         assert_eq!(find(&resources, "all").unwrap().len(), 2);
         let error = find(&resources, "deploy.x").unwrap_err().to_string();
         assert!(error.starts_with("the server doesn't have a resource type \"deploy.x\""), "{error}");
+        for (word, hint) in [("deploymnet", "did you mean deployment?"), ("scv", "did you mean svc?")] {
+            let error = find(&resources, word).unwrap_err().to_string();
+            assert!(error.contains(hint), "{error}");
+        }
+        for word in ["unicorns", "deploy.x"] {
+            assert!(!find(&resources, word).unwrap_err().to_string().contains("did you mean"), "{word}");
+        }
     }
 
     #[test]

@@ -12,13 +12,12 @@ use serde_json::{Value, json};
 use spindrift_printer::{json, since};
 
 use super::{
-    PrintFlags,
+    PrintFlags, TableScreen,
     documents::{marked, name},
     fetch::FetchedObject,
     output::{Output, yaml},
     rows::Rows,
     target::{QueryFlags, Target},
-    terminal_width,
 };
 use crate::{
     commands::Context,
@@ -64,7 +63,7 @@ struct WatchPrinter<'a> {
 
 impl Watch<'_> {
     pub(crate) async fn run(&self, output: Output, show: &PrintFlags) -> anyhow::Result<()> {
-        let mut rows = Rows::new(output.clone(), show, self.query, terminal_width());
+        let mut rows = Rows::new(output.clone(), show, self.query, TableScreen::of(self.context));
         if output.is_table() {
             rows.begin(self.hub, self.target, false).await?;
         }
@@ -81,6 +80,7 @@ impl Watch<'_> {
             let items: Vec<_> = items.into_iter().filter(|object| self.is_meant(&object.name)).collect();
             printed.listed(items)?;
         }
+        printed.rows.note_hidden(self.context);
         if printed.known.is_empty() {
             self.query.check_accounts(self.hub).await?;
         }
@@ -298,7 +298,7 @@ mod tests {
         let mut printed = WatchPrinter {
             watch: &watch,
             output: Output::Name,
-            rows: Rows::new(Output::Name, &show, &query, None),
+            rows: Rows::new(Output::Name, &show, &query, TableScreen::default()),
             known: HashMap::new(),
             unconfirmed: HashSet::new(),
         };

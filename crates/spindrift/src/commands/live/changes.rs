@@ -187,8 +187,8 @@ impl ChangeEntry {
             let version = text(event, "/involvedObject/apiVersion");
             let group = version.split_once('/').map(|(group, _)| group).unwrap_or_default();
             self.about = Some((group.to_owned(), kind.to_owned()));
-            self.name = name.to_owned();
-            self.namespace = text(event, "/involvedObject/namespace").to_owned();
+            name.clone_into(&mut self.name);
+            text(event, "/involvedObject/namespace").clone_into(&mut self.namespace);
         }
         self
     }

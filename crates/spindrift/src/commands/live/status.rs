@@ -82,9 +82,10 @@ impl ObjectStatus {
         let changed = self.cells.iter().filter(|(column, cell)| earlier(column) != cell);
         let changed: Vec<_> =
             changed.map(|(column, cell)| format!("{column} {} → {cell}", earlier(column))).collect();
-        match changed.is_empty() {
-            true if self.generation != before.generation => "spec changed".to_owned(),
-            _ => changed.join(", "),
+        if changed.is_empty() && self.generation != before.generation {
+            "spec changed".to_owned()
+        } else {
+            changed.join(", ")
         }
     }
 }

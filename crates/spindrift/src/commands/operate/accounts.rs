@@ -45,6 +45,11 @@ impl AccountFlags {
         self.accounts(hub).await
     }
 
+    /// Whether the user has selected no accounts.
+    pub(crate) fn is_unspecified(&self) -> bool {
+        self.accounts.is_empty() && !self.all_accounts
+    }
+
     /// Namespace of objects without one of their own.
     pub(crate) fn namespace(&self) -> &str {
         self.namespace.as_deref().unwrap_or(DEFAULT_NAMESPACE)
@@ -73,6 +78,20 @@ impl AccountFlags {
         };
         bail!("account {unfound:?} not found; the hub has {}", known.join(", "))
     }
+}
+
+/// Accounts that these names and patterns select; fails if one selects none. Names without a pattern are not looked up.
+pub(crate) async fn expand_accounts(hub: &Client, wanted: &[String]) -> anyhow::Result<Vec<String>> {
+    if !wanted.iter().any(|wanted| is_pattern(wanted)) {
+        return Ok(wanted.to_vec());
+    }
+    let known: Vec<_> = hub.accounts().await?.into_iter().map(|account| account.name).collect();
+    AccountFlags { accounts: wanted.to_vec(), all_accounts: false, namespace: None }.among(&known)
+}
+
+/// Whether a name of an account is a pattern.
+pub(crate) fn is_pattern(wanted: &str) -> bool {
+    wanted.contains(['*', '?'])
 }
 
 /// Whether a name matches a pattern: `*` is any characters, `?` is one.

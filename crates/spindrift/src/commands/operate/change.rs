@@ -145,7 +145,7 @@ impl ChangeCommand<'_> {
         fanout.submit(account, &step.verb, self.deadline).await?.json().await
     }
 
-    fn show(
+    pub(super) fn show(
         &self,
         report: ChangeReport,
         line: &AccountLine,
@@ -166,7 +166,7 @@ impl ChangeCommand<'_> {
     }
 
     /// Prints one object as it is, several as a list sorted by account.
-    fn print(&self, mut documents: Vec<(String, Value)>) -> anyhow::Result<()> {
+    pub(super) fn print(&self, mut documents: Vec<(String, Value)>) -> anyhow::Result<()> {
         documents.sort_by(|(left, _), (right, _)| left.cmp(right));
         let mut objects: Vec<_> = documents.into_iter().map(|(_, object)| object).collect();
         let document = match objects.len() {

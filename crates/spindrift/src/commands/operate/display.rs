@@ -159,14 +159,17 @@ impl AccountLine {
     pub(crate) fn print(&self, text: &str) -> io::Result<()> {
         let mut lines = String::new();
         for line in text.lines() {
-            match self.style {
-                LineStyle::One => lines.extend([line, "\n"]),
-                _ => {
-                    lines.extend([&*format!("{:widest$}  {line}", self.account, widest = self.widest), "\n"]);
-                }
-            }
+            lines.extend([&*self.labelled(line), "\n"]);
         }
         self.print_raw(&lines)
+    }
+
+    /// Line with the account, if there are several.
+    pub(crate) fn labelled(&self, line: &str) -> String {
+        match self.style {
+            LineStyle::One => line.to_owned(),
+            _ => format!("{:widest$}  {line}", self.account, widest = self.widest),
+        }
     }
 
     /// Prints a text without the account.

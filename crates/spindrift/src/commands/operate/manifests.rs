@@ -1,4 +1,7 @@
-//! Manifests from files, directories and stdin, as kubectl reads them.
+//! Manifests from files, directories, URLs, kustomizations and stdin, as kubectl reads them.
+
+mod kustomize;
+mod remote;
 
 use std::{
     fs,
@@ -15,9 +18,18 @@ use super::AccountFlags;
 /// Flags that select files with manifests.
 #[derive(Debug, Clone, Args)]
 pub(crate) struct FilenameFlags {
-    /// Files or directories that contain the configuration, in YAML or JSON, or - for stdin.
+    /// Files, directories or URLs that contain the configuration, in YAML or JSON, or - for stdin.
     #[arg(short = 'f', long = "filename", value_delimiter = ',', value_name = "FILE", value_hint = ValueHint::AnyPath)]
     files: Vec<PathBuf>,
+    /// Process a kustomization directory. This flag can't be used together with -f or -R. Needs kubectl or kustomize.
+    #[arg(
+        short = 'k',
+        long,
+        value_name = "DIRECTORY",
+        value_hint = ValueHint::DirPath,
+        conflicts_with_all = ["files", "recursive"]
+    )]
+    kustomize: Option<PathBuf>,
     /// Process the directory used in -f, --filename recursively.
     #[arg(short = 'R', long, requires = "files")]
     recursive: bool,
@@ -37,13 +49,21 @@ const EXTENSIONS: [&str; 3] = ["json", "yaml", "yml"];
 
 impl FilenameFlags {
     pub(crate) fn is_empty(&self) -> bool {
-        self.files.is_empty()
+        self.files.is_empty() && self.kustomize.is_none()
     }
 
     /// Reads all manifests, in the order of the files; unpacks lists.
-    pub(crate) fn read(&self) -> anyhow::Result<Vec<ManifestSource>> {
+    pub(crate) async fn read(&self) -> anyhow::Result<Vec<ManifestSource>> {
         let mut sources = Vec::new();
+        if let Some(directory) = &self.kustomize {
+            let text = kustomize::build(directory).await?;
+            gather(&directory.display().to_string(), &text, &mut sources)?;
+        }
         for path in &self.files {
+            if let Some(url) = path.to_str().filter(|path| remote::is_url(path)) {
+                gather(url, &remote::fetch(url).await?, &mut sources)?;
+                continue;
+            }
             if path == Path::new("-") {
                 let mut text = String::new();
                 std::io::stdin().read_to_string(&mut text).context("read stdin")?;

@@ -42,7 +42,7 @@ pub(crate) struct ResourceArg {
 
 impl ResourceArgs {
     /// Parses the arguments and files.
-    pub(crate) fn named(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
+    pub(crate) async fn named(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
         if self.files.is_empty() {
             return named(&self.words, account_flags.namespace());
         }
@@ -51,7 +51,7 @@ impl ResourceArgs {
             "when paths or stdin are provided as resource input, you may not specify resource arguments as well"
         );
         let mut resources = Vec::new();
-        for source in self.files.read()? {
+        for source in self.files.read().await? {
             resources.push(ResourceArg {
                 api_version: Some(source.text("/apiVersion").to_owned()),
                 kind: source.text("/kind").to_owned(),
@@ -63,9 +63,28 @@ impl ResourceArgs {
         Ok(resources)
     }
 
+    /// Splits the words into resources and changes: `pod web app=web tier-`.
+    pub(crate) fn with_pairs(&self, pair_kind: &str) -> anyhow::Result<(Self, Vec<String>)> {
+        let mut resources = Self { words: Vec::new(), ..self.clone() };
+        let mut pairs = Vec::new();
+        for word in &self.words {
+            let is_pair = word.find('=').is_some_and(|at| at > 0) || (word.ends_with('-') && word != "-");
+            match (is_pair, pairs.is_empty()) {
+                (true, _) => pairs.push(word.clone()),
+                (false, true) => resources.words.push(word.clone()),
+                (false, false) => bail!("all resources must be specified before {pair_kind} changes: {word}"),
+            }
+        }
+        ensure!(
+            !resources.words.is_empty() || !resources.files.is_empty(),
+            "one or more resources must be specified as <resource> <name> or <resource>/<name>"
+        );
+        Ok((resources, pairs))
+    }
+
     /// As [`Self::named`]; requires a selector for kinds without a name.
-    pub(crate) fn chosen(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
-        let resources = self.named(account_flags)?;
+    pub(crate) async fn chosen(&self, account_flags: &AccountFlags) -> anyhow::Result<Vec<ResourceArg>> {
+        let resources = self.named(account_flags).await?;
         if self.selector.is_none()
             && let Some(ResourceArg { kind, .. }) = resources.iter().find(|resource| resource.name.is_none())
         {

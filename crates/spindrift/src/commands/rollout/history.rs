@@ -68,7 +68,7 @@ const KINDS: [(&str, &[&str]); 3] = [
 impl History {
     pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let Self { resources, account_flags, revision } = &self;
-        let chosen = resources.chosen(account_flags)?;
+        let chosen = resources.chosen(account_flags).await?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
         let wanted = Some(*revision).filter(|revision| *revision > 0);
         let fanout = AccountFanout::new(context)?;

@@ -66,7 +66,7 @@ const AS_LONG_AS_IT_TAKES: Duration = Duration::from_hours(24);
 impl Status {
     pub(super) async fn run(self, context: &Context) -> anyhow::Result<()> {
         let Self { resources, account_flags, .. } = &self;
-        let chosen = resources.chosen(account_flags)?;
+        let chosen = resources.chosen(account_flags).await?;
         ensure!(!chosen.is_empty(), "no objects passed to rollout");
         let fanout = AccountFanout::new(context)?;
         let accounts = account_flags.accounts(fanout.hub()).await?;
